@@ -35,6 +35,8 @@ export interface Call {
   /** False where a repeat could do the thing twice. GET, PUT, PATCH and DELETE are safe by what they mean. */
   repeatable?: boolean;
   signal?: AbortSignal | undefined;
+  /** Gets the headers of an answer within 2xx. */
+  onHeaders?: (headers: Headers) => void;
 }
 
 /** The longest pause before a repeat, in milliseconds. A service that asks for a longer one gets no repeat. */
@@ -66,6 +68,7 @@ export class ServiceClient {
    */
   async send<T>(path: string, call: Call = {}): Promise<T> {
     const { response, content, method } = await this.exchange(path, call, (answer) => answer.text());
+    call.onHeaders?.(response.headers);
     return parsed(response, content, method, path) as T;
   }
 

@@ -4,7 +4,7 @@ import { ValueError } from './errors.ts';
 import type { ServiceClient } from './http.ts';
 import { newId } from './newId.ts';
 import { type Outcome, observed, together } from './observed.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { clientOf, makeForLog, type OperationOptions, resolveProject, resolveProjectForLogs } from './project.ts';
 import { type Patience, Session, type SessionFields } from './session.ts';
 import { shared } from './shared.ts';
 import { failureOf } from './spans.ts';
@@ -12,7 +12,7 @@ import { TraceBuilder, type TraceFields } from './trace.ts';
 import { type QueueOptions, type Target, TraceQueue } from './traceQueue.ts';
 
 export interface LoggerOptions extends Omit<OperationOptions, 'signal'>, QueueOptions {
-  /** The log stream, made when the project lacks it. Absent: SERVICE_LOG_STREAM, else `default`. */
+  /** The log stream, made when the project lacks it, as a project is that is named and not there yet. Absent: SERVICE_LOG_STREAM, else `default`. */
   logStream?: string;
   logStreamId?: string;
   /** Log into an experiment instead of a log stream. */
@@ -131,17 +131,25 @@ export class Logger {
   private async findTarget(patience: Patience): Promise<Target> {
     const { experimentId, logStream, logStreamId } = this.options;
     if (logStream && logStreamId) throw new ValueError('give the log stream by name or by id, not both');
-    const projectId = await resolveProject(this.client, this.options, patience);
-    if (experimentId) return { projectId, selector: { experiment_id: experimentId } };
     const environment = readEnvironment();
     const id = logStreamId ?? (logStream ? undefined : environment.logStreamId);
+    // No project is made for a run that is there already.
+    const resolve = experimentId || id ? resolveProject : resolveProjectForLogs;
+    const projectId = await resolve(this.client, this.options, patience);
+    if (experimentId) return { projectId, selector: { experiment_id: experimentId } };
     if (id) return { projectId, selector: { log_stream_id: id } };
     const name = logStream ?? environment.logStream ?? 'default';
     const path = `/projects/${projectId}/log_streams`;
-    const streams = await this.client.send<{ id: string; name: string }[]>(path, patience);
-    const found =
-      streams.find((stream) => stream.name === name) ??
-      (await this.client.send<{ id: string }>(path, { body: { name }, ...patience }));
-    return { projectId, selector: { log_stream_id: found.id } };
+    const find = async () => {
+      const streams = await this.client.send<{ id: string; name: string }[]>(path, patience);
+      return streams.find((stream) => stream.name === name)?.id;
+    };
+    return { projectId, selector: { log_stream_id: (await find()) ?? (await this.makeLogStream(path, name, find, patience)) } };
+  }
+
+  private async makeLogStream(path: string, name: string, find: () => Promise<string | undefined>, patience: Patience) {
+    const { id, hint } = await makeForLog(this.client, path, { name }, find, patience);
+    if (hint) this.client.logger.warn(`made the log stream ${JSON.stringify(name)}, since it was not there${hint}`);
+    return id;
   }
 }

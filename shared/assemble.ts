@@ -174,6 +174,8 @@ export function assembleDomain(
     deleteRecords: records.deleteAll,
     runCounts: clickhouseRunCounts(clickhouse, expiries.of),
     forgetCallers: () => accounts.credentials.forget(),
+    firstLogMakes: config.FIRST_LOG_MAKES,
+    log,
   });
   const scoring = openScoring({
     scorings,

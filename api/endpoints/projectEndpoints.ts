@@ -18,10 +18,10 @@ export function projectEndpoints({
   scorers,
   models,
 }: Domain): Endpoint[] {
-  const { access, deletion, logStreams } = projects;
+  const { access, deletion, logStreams, firstLog } = projects;
   const { database } = stores;
   return [
-    ...projectRoutes({ projects: projects.projects, accounts, access, ...deletion }),
+    ...projectRoutes({ projects: projects.projects, accounts, access, firstLog, ...deletion }),
     ...retentionRoutes({ retention, expiries }),
     ...defaultJudgeRoutes({ defaultJudges: scorers.defaultJudges, models }),
     ...collaboratorRoutes({
@@ -34,6 +34,6 @@ export function projectEndpoints({
         integration: collaboratorStore(database, 'integration'),
       },
     }),
-    ...logStreamRoutes({ logStreams, accounts, runCounts: projects.runCounts, ...deletion }),
+    ...logStreamRoutes({ logStreams, firstLog, accounts, runCounts: projects.runCounts, ...deletion }),
   ];
 }

@@ -53,7 +53,7 @@ export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds):
       projects: projects.projects,
       logStreams: projects.logStreams,
       findRun,
-      newId,
+      firstLog: projects.firstLog,
       authorizeProject,
     }),
     ...sessionRoutes(recordDeps),

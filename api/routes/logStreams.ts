@@ -2,11 +2,13 @@ import { z } from 'zod';
 import type { AccountStore, User } from '../../shared/accounts/accountStore.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { type DeletionDeps, deleteWithRecords } from '../../shared/projects/deletions.ts';
+import type { FirstLog } from '../../shared/projects/firstLog.ts';
 import type * as stored from '../../shared/projects/projectStore.ts';
 import type { RunCounts } from '../../shared/projects/runs.ts';
 import { type PageRequest, pageFields } from '../../shared/wire/common.ts';
 import {
   LogStream,
+  LogStreamCreate,
   LogStreamNameRequest,
   LogStreamParams,
   LogStreamSearchRequest,
@@ -15,13 +17,15 @@ import {
   LogStreamsQuery,
   ProjectParams,
 } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { madeHeaders, mustMakeForLogs } from '../views/made.ts';
 import { toUserInfo } from '../views/users.ts';
 
 export type LogStreamDeps = DeletionDeps & {
   logStreams: stored.LogStreamStore;
   accounts: Pick<AccountStore, 'usersById'>;
   runCounts: RunCounts;
+  firstLog: FirstLog;
 };
 
 const tag = 'Log streams';
@@ -35,11 +39,18 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     tag,
     access: { project: 'create_run' },
     params: ProjectParams,
-    body: LogStreamNameRequest,
+    body: LogStreamCreate,
     response: LogStream,
     async handle({ project, body, caller }) {
-      const given = { id: deps.newId(), projectId: project.id, name: body.name, createdBy: caller.userId };
-      return describeOne(deps, await deps.logStreams.insert(given));
+      const { name, for_log } = body;
+      if (!for_log)
+        return describeOne(
+          deps,
+          await deps.logStreams.insert({ id: deps.newId(), projectId: project.id, name, createdBy: caller.userId }),
+        );
+      mustMakeForLogs(deps.firstLog, caller, 'log_stream');
+      const { logStream, made } = await deps.firstLog.makeLogStream(caller, project.id, name);
+      return new Reply({ body: await describeOne(deps, logStream), headers: madeHeaders([made]) });
     },
   }),
   endpoint({

@@ -6,6 +6,7 @@ import { openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { INGEST_BODY_LIMIT } from '../records/loggedRecords.ts';
 import { type Endpoint, type ErrorForm, endpoint, Reply } from '../route.ts';
+import { madeHeaders } from '../views/made.ts';
 
 export interface OpenTelemetryDeps extends TargetDeps {
   writer: Pick<RecordWriter, 'writeParts'>;
@@ -49,10 +50,10 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       async handle({ body, caller, request }) {
         const encoding = encodingOf(request.headers['content-type']);
         const spans = otlp.readRequest(body, encoding);
-        const result = await ingestOtelSpans(ingest, caller, targetOfHeaders(request.headers), spans);
-        if (encoding === 'json') return new Reply({ body: otlp.response(result, 'json') });
+        const { made, ...result } = await ingestOtelSpans(ingest, caller, targetOfHeaders(request.headers), spans);
+        if (encoding === 'json') return new Reply({ body: otlp.response(result, 'json'), headers: madeHeaders(made) });
         return new Reply({
-          headers: { 'content-type': 'application/x-protobuf' },
+          headers: { 'content-type': 'application/x-protobuf', ...madeHeaders(made) },
           body: Buffer.from(otlp.response(result, 'protobuf')),
         });
       },

@@ -4,6 +4,7 @@ import { type Caller, type ProjectAction, projectPermissions, roleInProject } fr
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ProjectAccess } from '../../shared/projects/access.ts';
 import type { DeletionDeps } from '../../shared/projects/deletions.ts';
+import type { FirstLog } from '../../shared/projects/firstLog.ts';
 import type * as stored from '../../shared/projects/projectStore.ts';
 import { createProject, deleteProject, updateProject, viewerOf } from '../../shared/projects/projects.ts';
 import type * as runs from '../../shared/projects/runs.ts';
@@ -23,13 +24,15 @@ import {
   ProjectUpdateResponse,
   type Run,
 } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { madeHeaders, mustMakeForLogs } from '../views/made.ts';
 import { toUser, toUserInfo } from '../views/users.ts';
 
 export type ProjectRouteDeps = DeletionDeps & {
   projects: stored.ProjectStore;
   accounts: Pick<AccountStore, 'usersById'>;
   access: ProjectAccess;
+  firstLog: FirstLog;
 };
 
 // A project's answer lists its newest runs only: clients look a project up before nearly every operation, and it may hold thousands.
@@ -103,7 +106,12 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     access: { organization: 'create_project' },
     body: ProjectCreate,
     response: ProjectCreateResponse,
-    handle: async ({ body, caller }) => toCreated(await createProject(deps, caller, body)),
+    async handle({ body: { for_log, ...input }, caller }) {
+      if (!for_log) return toCreated(await createProject(deps, caller, input));
+      mustMakeForLogs(deps.firstLog, caller, 'project');
+      const { project, made } = await deps.firstLog.makeProject(caller, input);
+      return new Reply({ body: toCreated(project), headers: madeHeaders([made]) });
+    },
   }),
   endpoint({
     method: 'get',

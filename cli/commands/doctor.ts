@@ -153,7 +153,7 @@ async function* ofProject(client: ServiceClient, { environment }: Terminal): Asy
       about: 'project',
       state: 'problem',
       found: err.message,
-      advice: 'correct SERVICE_PROJECT or SERVICE_PROJECT_ID',
+      advice: 'correct SERVICE_PROJECT or SERVICE_PROJECT_ID; a project that is named here is made by its first log',
       exitCode: exitCodes.usage,
     };
   }

@@ -1,5 +1,6 @@
 import type { Caller } from '../accounts/permissions.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { type Made, warningOf } from '../projects/firstLog.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
 import type { ExportResult } from './otlp.ts';
@@ -18,7 +19,7 @@ const MAX_REASONS = 5;
 
 /**
  * Stores the spans of one export. Spans that cannot be stored are counted in the answer and the others are stored: the exporter must not send the
- * request again for them. When no span has anywhere to go, the request is refused as a whole.
+ * request again for them. When no span has anywhere to go, the request is refused as a whole. `made` are the projects and log streams that it made.
  * @throws ServiceError as the record writer does; sending the request again is always safe, since ids follow from those of OpenTelemetry.
  */
 export async function ingestOtelSpans(
@@ -26,17 +27,18 @@ export async function ingestOtelSpans(
   caller: Caller,
   headers: NamedTarget,
   resources: readonly ReadResource[],
-): Promise<ExportResult> {
+): Promise<ExportResult & { made: Made[] }> {
   const reasons = new Set<string>();
   let rejectedSpans = 0;
   const refusals: unknown[] = [];
+  const made: Made[] = [];
   const runs = new Map<string, { run: RunRef; spans: OtelSpan[] }>();
   for (const { resource, spans, rejected } of resources) {
     rejectedSpans += rejected.length;
     for (const reason of rejected.slice(0, MAX_REASONS)) reasons.add(reason);
     if (spans.length === 0) continue;
     try {
-      const run = await findTarget(caller, targetOfResource(resource, headers));
+      const run = await findTarget(caller, targetOfResource(resource, headers), made);
       const known = runs.get(run.runId);
       if (known) for (const span of spans) known.spans.push(span);
       else runs.set(run.runId, { run, spans });
@@ -55,7 +57,8 @@ export async function ingestOtelSpans(
     if (changes.some(isOfSpan)) rejectedSpans++;
     reasons.add(reason.message);
   }
-  return { rejectedSpans, errorMessage: [...reasons].slice(0, MAX_REASONS).join('; ') };
+  const said = [...reasons, ...made.flatMap((one) => warningOf(one) ?? [])].slice(0, MAX_REASONS);
+  return { rejectedSpans, errorMessage: said.join('; '), made };
 }
 
 const isRefusal = (err: unknown): boolean => err instanceof RequestInvalid || (err instanceof ServiceError && err.permanent);

@@ -1,7 +1,10 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
 import { newId } from '../identifiers/ids.ts';
 import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import { createProjectAccess, type ProjectAccess } from './access.ts';
 import { type DeletionDeps, deleteWithRecords, finishProjectDeletions } from './deletions.ts';
+import { type FirstLog, openFirstLog } from './firstLog.ts';
 import { createIngestLookup, type IngestLookup, type OpenMetricsTesting } from './openRun.ts';
 import type { DeletionStore, LogStreamStore, ProjectStore } from './projectStore.ts';
 import { type Expiries, unexpired } from './retention.ts';
@@ -16,12 +19,16 @@ export interface ProjectDeps {
   runCounts: RunCounts;
   /** Drops what is remembered of who may see which project. */
   forgetCallers(): void;
+  /** What logs may make that name something absent. */
+  firstLogMakes: Config['FIRST_LOG_MAKES'];
+  log: Pick<Logger, 'info'>;
 }
 
 export interface Projects {
   projects: ProjectStore;
   logStreams: LogStreamStore;
   access: ProjectAccess;
+  firstLog: FirstLog;
   findRun: RunLookup;
   /** As `findRun`, without what has expired in the run. */
   findUnexpiredRun: RunLookup;
@@ -53,6 +60,7 @@ export function openProjects(deps: ProjectDeps): Projects {
     projects,
     logStreams,
     access,
+    firstLog: openFirstLog({ projects, logStreams, newId, makes: deps.firstLogMakes, log: deps.log }),
     findRun: lookup.find,
     findUnexpiredRun: unexpired(lookup.find, deps.expiries),
     ingestRun: createIngestLookup(lookup.find, deps.openMetricsTesting),

@@ -69,9 +69,13 @@ export const AllProjectsQuery = z.object({ type: ProjectType.optional(), project
 export const ProjectsQuery = z.object({ project_name: z.string().optional(), type: ProjectType.optional() });
 
 const Name = z.string().min(1).max(1_000);
+const forLog = BodyFlag(false).meta({
+  description: 'Asked for by a client because a log names it: refused where the service lets logs make none.',
+});
 export const ProjectCreate = z.object({
   name: Name,
   type: ProjectType.nullish().transform((type) => type ?? 'gen_ai'),
+  for_log: forLog,
 });
 export const ProjectUpdate = z.object({
   name: Name.nullish(),
@@ -160,6 +164,7 @@ export const GroupCollaboratorsPage = z.object({ collaborators: z.array(GroupCol
 
 export const LogStreamParams = z.object({ project_id: Uuid, log_stream_id: Uuid });
 export const LogStreamNameRequest = z.object({ name: Name });
+export const LogStreamCreate = LogStreamNameRequest.extend({ for_log: forLog });
 export const LogStreamsQuery = z.object({ include_counts: QueryFlag(false) });
 export const LogStreamsPageQuery = PageQuery.extend({ include_counts: QueryFlag(false) });
 

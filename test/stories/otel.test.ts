@@ -840,7 +840,7 @@ describe('the request', () => {
     expect((await service.request('POST', '/v1/traces', otlpJson({}, {}, resource))).status).toBe(200);
     expect(await search('traces', named)).toHaveLength(1);
 
-    const unknown = { ...resource, [`some_sdk.${projectKey}`]: projectKey.endsWith('id') ? unknownId : 'nobody has this' };
+    const unknown = { ...resource, [`some_sdk.${projectKey}`]: unknownId };
     expect((await service.request('POST', '/v1/traces', otlpJson({}, {}, unknown))).status).toBe(404);
     const headers = { project: project.name, logstream: `${named}, by header` };
     expect((await service.request('POST', '/v1/traces', otlpJson({}, {}, unknown), headers)).status).toBe(200);
@@ -859,8 +859,8 @@ describe('the request', () => {
   });
 
   test('is refused where its target is unknown, and without credentials', async () => {
-    const unknown = await service.request('POST', '/v1/traces', otlpJson({}), { project: 'nobody has this' });
-    expect(unknown).toMatchObject({ status: 404, body: { detail: 'no project of this name that you can see' } });
+    const unknown = await service.request('POST', '/v1/traces', otlpJson({}), { project: unknownId });
+    expect(unknown).toMatchObject({ status: 404, body: { detail: 'no such project' } });
     const none = await service.request('POST', '/v1/traces', otlpJson({}));
     expect(none.status).toBe(404);
     const stranger = await service.request('POST', '/v1/traces', otlpJson({}), { 'Service-API-Key': 'wrong' });

@@ -22,6 +22,7 @@ import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { createProjectAccess } from '../../shared/projects/access.ts';
+import { openFirstLog } from '../../shared/projects/firstLog.ts';
 import { createRunLookup, type RunCount } from '../../shared/projects/runs.ts';
 import { postgresAccounts } from '../../shared/stores/postgres/accounts.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
@@ -96,11 +97,12 @@ export async function startAccountService(url?: string, trustedProxies: readonly
   const health = { ok: true, message: 'ready' };
   const runCounts = async (_projectId: string, runIds: readonly string[]) =>
     new Map([...recordStore.counts].filter(([runId]) => runIds.includes(runId)));
+  const firstLog = openFirstLog({ projects, logStreams, newId, makes: 'projects', log: pino({ level: 'silent' }) });
   const endpoints = [
     ...healthRoutes({ health: async () => health, version: '0.1.0' }),
     ...accountRoutes({ accounts, passwords, credentials, access, clients, newId, now }),
     ...loginSessionRoutes({ accounts, passwords, credentials, clients, now }),
-    ...projectRoutes({ projects, accounts, access, ...deletions }),
+    ...projectRoutes({ projects, accounts, access, firstLog, ...deletions }),
     ...collaboratorRoutes({
       projects,
       access,
@@ -111,7 +113,7 @@ export async function startAccountService(url?: string, trustedProxies: readonly
         integration: collaboratorStore(database, 'integration'),
       },
     }),
-    ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletions }),
+    ...logStreamRoutes({ logStreams, firstLog, accounts, runCounts, ...deletions }),
   ];
   const administrator = await ensureAdministrator(
     { accounts, passwords },

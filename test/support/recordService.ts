@@ -88,12 +88,13 @@ export function recordApp(
       ...openTelemetryRoutes({
         writer,
         findRun,
-        newId,
         // Projects and log streams are named by their ids here.
         projects: { find: async () => ({ items: [], total: 0 }) },
-        logStreams: {
-          find: async () => ({ items: [], total: 0 }),
-          insert: () => Promise.reject(new Error('no log stream is made here')),
+        logStreams: { find: async () => ({ items: [], total: 0 }) },
+        firstLog: {
+          refusal: () => 'nothing is made here',
+          makeProject: () => Promise.reject(new Error('no project is made here')),
+          makeLogStream: () => Promise.reject(new Error('no log stream is made here')),
         },
         authorizeProject: async () => undefined,
       }),

@@ -163,6 +163,7 @@ export const expected: Record<string, string> = {
   'POST /projects/{project_id}/metrics-testing/{run_id}/health-score': '1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/export_records': '                  1 ++44 +++++ 4 ++++ 4 44',
   // Without headers that name a project, it is the caller's default one; with a limited key the key's, by its role there.
+  'POST /v1/traces to a project that is not there': '              1 +++4 ++++4 + 4433 4 ..',
   'POST /v1/traces': '                                             1 ++++ +++++ + ++33 + ..',
   'POST /otel/traces': '                                           1 ++++ +++++ + ++33 + ..',
   'POST /otel/v1/traces': '                                        1 ++++ +++++ + ++33 + ..',

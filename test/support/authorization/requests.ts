@@ -1,4 +1,5 @@
 import { newId } from '../../../shared/identifiers/ids.ts';
+import { otlpSpan } from '../otlpSpan.ts';
 import type { TestService } from '../testService.ts';
 import { made, newAccount, newKey, newUser, only, type TestCaller } from './callers.ts';
 import { datasetForm, makeDataset, type Workspace } from './workspace.ts';
@@ -311,6 +312,10 @@ export const plans: Record<string, Plan> = {
     body: ({ at }) => ({ scorer_id: at.scorer, output_type: 'boolean' }),
   },
   'POST /v1/traces': otlp,
+  'POST /v1/traces to a project that is not there': {
+    ...otlp,
+    body: () => otlpSpan({ 'assay.project': name(), 'assay.log_stream': 'new' }),
+  },
   'POST /otel/traces': otlp,
   'POST /otel/v1/traces': otlp,
   'GET /projects': { query: () => ({ project_name: 'no project of this name' }) },
