@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { limitsFrom } from '../../shared/coordination/callLimits.ts';
+import { givenInput } from '../../shared/datasets/experimentRow.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { CallerDeps, CallerResult } from '../../shared/experiments/callerRows.ts';
 import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
@@ -147,15 +148,15 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
           attempt,
           concurrency: run.settings.concurrency,
           row_time_limit_ms: run.settings.rowTimeLimitMs,
-          rows: rows.map(({ ordinal, sourceOrdinal, trial, rowId, input, expected, metadata, variables }) => ({
-            ordinal,
-            dataset_row_ordinal: sourceOrdinal,
-            trial,
-            row_id: rowId,
-            input,
-            expected,
-            metadata,
-            values: variables,
+          rows: rows.map((row) => ({
+            ordinal: row.ordinal,
+            dataset_row_ordinal: row.sourceOrdinal,
+            trial: row.trial,
+            row_id: row.rowId,
+            input: givenInput(row),
+            expected: row.expected,
+            metadata: row.metadata,
+            values: row.variables,
           })),
         };
       },

@@ -116,7 +116,7 @@ export const standardFields = [
   column({
     id: 'dataset_input',
     label: 'Dataset Input',
-    description: 'Input of the dataset row behind the record.',
+    description: 'Input of the dataset row behind the record; its other columns where it has none.',
     dataType: 'text',
     kinds: noSession,
     value: Text,

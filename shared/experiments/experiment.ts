@@ -119,7 +119,7 @@ export interface SourceRow {
   rowId: string;
   /** Position in the dataset version, or the list of records. */
   ordinal: number;
-  /** Text of the `input` cell; empty where there is none. */
+  /** Input of its record: the text of the `input` cell, or where that is empty what its other columns come to. */
   input: string;
   /** Text of `output`, else of `ground_truth`. */
   expected: string | null;

@@ -5,7 +5,6 @@ import {
   contextOf,
   datasetInputOf,
   inputOf,
-  isBlank,
   type Material,
   outputOf,
   ownText,
@@ -16,6 +15,7 @@ import {
   transcriptOf,
 } from '../metrics/judging/material.ts';
 import type { ScoredRecord } from '../metrics/metric.ts';
+import { isBlank } from '../wire/isBlank.ts';
 import type { JudgeDefinition } from './scorer.ts';
 
 /** A part of a record that a judge is shown. */

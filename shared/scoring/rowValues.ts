@@ -1,13 +1,13 @@
 import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun, SourceRow } from '../experiments/experiment.ts';
 import type { RowReader } from '../experiments/rowLog.ts';
-import { isBlank } from '../metrics/judging/material.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { isBlank } from '../wire/isBlank.ts';
 import type { RecordToScore } from './recordToScore.ts';
 import type { FoundMetric } from './spansOfRows.ts';
 
-/** Cells by the names of their columns, of rows by their position in their dataset. */
-export type RowValues = ReadonlyMap<number, Readonly<Record<string, unknown>>>;
+/** Rows by their position in their dataset: their input, and their cells by the names of columns. */
+export type RowValues = ReadonlyMap<number, Pick<SourceRow, 'input' | 'variables'>>;
 
 export interface RowValueDeps {
   /** The rows at these positions of what an experiment runs over. */
@@ -16,7 +16,8 @@ export interface RowValueDeps {
 }
 
 /**
- * The records with the values of their rows, where a judge is to see those: it asks for a column, or the record does not say what was asked.
+ * The records with the values of their rows, where a judge is to see those: it asks for a column, or the record does not say what was asked, as
+ * records of former releases do not where their dataset has no column `input`.
  * @param part the records and metrics that are to be computed
  */
 export async function withRowValues(
@@ -42,13 +43,14 @@ export async function withRowValues(
 const lacksInput = ({ kind, record }: RecordToScore): boolean =>
   kind === 'trace' && isBlank(record.input) && isBlank(record.datasetInput);
 
-function withValues(target: RecordToScore, rowValues: Readonly<Record<string, unknown>> | undefined): RecordToScore {
-  if (!rowValues) return target;
+function withValues(target: RecordToScore, row: Pick<SourceRow, 'input' | 'variables'> | undefined): RecordToScore {
+  if (!row) return target;
   const { spansOf, record } = target;
+  const datasetInput = isBlank(record.datasetInput) ? row.input : record.datasetInput;
   return {
     ...target,
-    record: { ...record, rowValues },
-    ...(spansOf && { spansOf: (kinds, withSpans) => spansOf(kinds, withSpans).map((span) => withValues(span, rowValues)) }),
+    record: { ...record, datasetInput, rowValues: row.variables },
+    ...(spansOf && { spansOf: (kinds, withSpans) => spansOf(kinds, withSpans).map((span) => withValues(span, row)) }),
   };
 }
 
@@ -59,7 +61,7 @@ export async function readRowValues(
   ordinals: readonly number[],
 ): Promise<RowValues> {
   const run = await find(runId);
-  const values = new Map<number, Readonly<Record<string, unknown>>>();
+  const values = new Map<number, SourceRow>();
   if (!run) return values;
   const read = (from: number, to: number): Promise<SourceRow[]> =>
     page({ ...run, selectedRows: null }, from, to).catch((err: unknown) => {
@@ -70,7 +72,7 @@ export async function readRowValues(
     for (let next = from; next < to; ) {
       const rows = await read(next, to);
       if (rows.length === 0) break;
-      for (const { ordinal, variables } of rows) values.set(ordinal, variables);
+      for (const row of rows) values.set(row.ordinal, row);
       next += rows.length;
     }
   return values;

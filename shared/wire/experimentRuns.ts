@@ -149,7 +149,7 @@ export const LeasedRow = z.object({
   dataset_row_ordinal: z.int().describe('Position in the dataset version or list of records.'),
   trial: z.int().describe('From 0.'),
   row_id: z.string(),
-  input: z.string(),
+  input: z.string().describe('Text of the cell `input`; without that column, the input of the trace.'),
   expected: z.string().nullable(),
   metadata: z.record(z.string(), z.string()),
   values: z.record(z.string(), z.unknown()),

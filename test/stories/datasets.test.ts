@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDataset } from '../../shared/datasets/createDataset.ts';
-import { toExperimentRow } from '../../shared/datasets/experimentRow.ts';
+import { givenInput, templateVariables, toExperimentRow } from '../../shared/datasets/experimentRow.ts';
 import { purgeUnusedRows } from '../../shared/datasets/purge.ts';
 import { datasetRowStore, rowsOfRuns, storeRunRows } from '../../shared/datasets/rowStore.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
@@ -719,5 +719,29 @@ describe('rows for experiments', () => {
     expect(row({ input: '42' }).variables.input).toBe(42);
     expect(row({ input: 'null' }).variables.input).toBe('null');
     expect(row({ output: 'x' })).toMatchObject({ input: '', expected: 'x', metadata: {}, generatedOutput: null });
+  });
+
+  test('a row without an input has the one of its other columns', () => {
+    const row = (values: Parameters<typeof toExperimentRow>[0]['values']) => toExperimentRow({ rowId: 'r', ordinal: 4, values });
+    const input = (values: Parameters<typeof row>[0]) => row(values).input;
+    expect(input({ question: 'Who?', output: 'Ada', ground_truth: 'g', metadata: 'm', generated_output: 'o' })).toBe('Who?');
+    expect(input({ question: 'Who?', Expected: 'Ada', reference_answer: 'Ada' })).toBe('Who?');
+    expect(input({ question: 'Who?', context: 'c' })).toBe('{"question":"Who?","context":"c"}');
+    expect(input({ question: 'Who?', context: null })).toBe('{"question":"Who?"}');
+    expect(input({ question: { a: 1.5 }, context: '' })).toBe('{"question":{"a":1.5}}');
+    expect(input({ a: '12345678901234567890', b: '[1.50, 12345678901234567890]', c: '{{x}}' })).toBe(
+      '{"a":"12345678901234567890","b":[1.50, 12345678901234567890],"c":"{{x}}"}',
+    );
+    expect(input({ a: null, b: '' })).toBe('');
+    // Where there is a column `input`, an empty cell is what runners and templates are given; the record says what the row asks.
+    for (const empty of [null, '', ' ']) {
+      const one = row({ input: empty, topic: 'birds' });
+      expect(one.input).toBe('birds');
+      expect(givenInput(one)).toBe(empty ?? '');
+      expect(templateVariables(one)).toEqual({ input: empty ?? '', topic: 'birds' });
+    }
+    expect(givenInput(row({ topic: 'birds' }))).toBe('birds');
+    expect(givenInput(row({ input: { a: 1 } }))).toBe('{"a":1}');
+    expect(templateVariables(row({ topic: 'birds' }))).toEqual({ topic: 'birds' });
   });
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallGate } from '../../shared/coordination/coordination.ts';
+import { givenInput } from '../../shared/datasets/experimentRow.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { recordableResult } from '../../shared/experiments/recordableResult.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
@@ -50,7 +51,7 @@ export function httpRunner(
           metadata: row.metadata,
           values: row.variables,
         },
-        input: row.input,
+        input: givenInput(row),
         experiment: { id: run.experimentId, name: run.name, project_id: run.projectId },
         attempt,
       });

@@ -57,7 +57,7 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
   let result: { output: string | null; error?: string };
   try {
     const context = { row, experiment, attempt, signal: abort.signal };
-    result = { output: await withParent(spans, async () => outputText(await runner(inputOf(row.input), context))) };
+    result = { output: await withParent(spans, async () => outputText(await runner(inputOf(row), context))) };
   } catch (err) {
     result = { output: null, error: thrownText(err) };
   }
@@ -71,11 +71,12 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
   }
 }
 
-/** A function receives the parsed value when the cell is JSON, else the text. */
-function inputOf(text: string): unknown {
+/** A function receives the parsed value when the cell is JSON, else the text; of a row without a column `input` its values, as functions of the client do. */
+function inputOf({ input, values }: ModuleRow): unknown {
+  if (!Object.hasOwn(values, 'input')) return values;
   try {
-    return JSON.parse(text);
+    return JSON.parse(input);
   } catch {
-    return text;
+    return input;
   }
 }

@@ -5,6 +5,7 @@ import type { CodeIsolation, OperatorCode } from '../../shared/childProcesses/co
 import { lowerPriority } from '../../shared/childProcesses/lowerPriority.ts';
 import { Hopeless, type Life, Respawning } from '../../shared/childProcesses/respawning.ts';
 import { onAbort } from '../../shared/concurrency/onAbort.ts';
+import { givenInput } from '../../shared/datasets/experimentRow.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
@@ -167,11 +168,11 @@ class HostProcess implements Life {
       const timer = setTimeout(() => this.overdue(id), this.run_.settings.rowTimeLimitMs);
       const startedAt = new Date();
       this.running.set(id, { startedAt, overdue: false, heard: false, timer, resolve, reject, forget });
-      const { rowId, sourceOrdinal, trial, input, expected, metadata, variables } = row;
+      const { rowId, sourceOrdinal, trial, expected, metadata, variables } = row;
       this.send({
         type: 'run',
         id,
-        row: { id: rowId, ordinal: sourceOrdinal, trial, input, expected, metadata, values: variables },
+        row: { id: rowId, ordinal: sourceOrdinal, trial, input: givenInput(row), expected, metadata, values: variables },
         experiment: { id: this.run_.experimentId, name: this.run_.name, projectId: this.run_.projectId },
         attempt: context.attempt,
       });

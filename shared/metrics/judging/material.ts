@@ -1,3 +1,4 @@
+import { isBlank } from '../../wire/isBlank.ts';
 import type { ScoredRecord } from '../metric.ts';
 
 /** A text that a judge is shown, under a name that its task may use. */
@@ -17,27 +18,14 @@ const MAX_MEMBER_TEXT = 4_000;
 const MAX_LIST = 200_000;
 const MAX_NAME = 200;
 
-/** True of a text without a character that can be seen. */
-export const isBlank = (text: string | null | undefined): text is null | undefined | '' =>
-  !text || !/[^\s\p{Cc}\p{Cf}]/u.test(text);
-
-/** The record's input: of a session the inputs of its traces, of a row without one its values, or what its first step was given. Undefined where it is empty. */
+/** The record's input: of a session the inputs of its traces, of a row without one that of its dataset row, or what its first step was given. Undefined where it is empty. */
 export function inputOf(record: ScoredRecord): Material | undefined {
   if (record.traces) return turnsOf(record.traces, 'input');
   const { input, datasetInput, isRow, spans = [] } = record;
   if (!isBlank(input)) return ownText('input', input);
   if (!isRow) return undefined;
   const ofFirstStep = () => spans.find((span) => !isBlank(span.input))?.input;
-  return ownText('input', isBlank(datasetInput) ? (askedOf(record) ?? ofFirstStep()) : datasetInput);
-}
-
-/** Columns of a row that say nothing of what is asked. */
-const NOT_ASKED: ReadonlySet<string> = new Set(['input', 'output', 'ground_truth', 'generated_output', 'metadata']);
-
-/** What a row without an input asks: its other values. */
-function askedOf({ rowValues = {} }: ScoredRecord): string | undefined {
-  const asked = Object.entries(rowValues).filter(([name, value]) => !NOT_ASKED.has(name) && value !== null && value !== '');
-  return asked.length > 0 ? JSON.stringify(Object.fromEntries(asked)) : undefined;
+  return ownText('input', isBlank(datasetInput) ? ofFirstStep() : datasetInput);
 }
 
 /** The record's output: of a session the outputs of its traces. Undefined where it is empty. */

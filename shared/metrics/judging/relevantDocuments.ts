@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { isBlank } from '../../wire/isBlank.ts';
 import type { Score, ScoreContext, ScoredRecord } from '../metric.ts';
 import type { AnswerForm } from './answerForms.ts';
 import { askJudge } from './askJudge.ts';
-import { documentMaterial, inputOf, isBlank } from './material.ts';
+import { documentMaterial, inputOf } from './material.ts';
 
 /** Documents that are judged of one record. */
 const MAX_DOCUMENTS = 100;
