@@ -31,9 +31,17 @@ function packagedNode() {
 }
 
 function runWith(program) {
-  const child = spawn(program, [fileURLToPath(command), ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal signals the whole group; what signals this process alone is passed on.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  const child = spawn(program, [fileURLToPath(command), ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  // A terminal signals the whole group, and `kill` this process alone: the count lets the other one know them for the same.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    let count = 0;
+    process.on(signal, () => {
+      count++;
+      if (child.connected) child.send({ signal, count }, () => undefined);
+    });
+  }
   child.once('error', (error) => fail(`${program} cannot be started: ${error.message}`));
   child.once('exit', (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)));
 }

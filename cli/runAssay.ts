@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { assayCommand } from './assayCommand.ts';
 import { fileError } from './commandError.ts';
 import { exitCodes } from './exitCodes.ts';
+import type { PassedSignal } from './ownOutput.ts';
 import { errorAsJson, styled, type Terminal } from './terminal.ts';
 
 /** Why the work of a command was given up: a signal. */
@@ -14,36 +15,51 @@ class Stopped extends Error {
   }
 }
 
-/** Runs one command line to its end, and ends the process with its status: what a user's function left open does not hold it. */
-export async function runAssay(process: NodeJS.Process, words: readonly string[]): Promise<never> {
+/**
+ * Runs one command line to its end, and ends the process with its status: what a user's function left open does not hold it.
+ * @param stdout where results go
+ */
+export async function runAssay(
+  process: NodeJS.Process,
+  words: readonly string[],
+  stdout: NodeJS.WriteStream = process.stdout,
+): Promise<never> {
   const stopping = new AbortController();
   const stopped = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated, SIGHUP: 129 };
-  for (const [signal, exitCode] of Object.entries(stopped))
-    process.on(signal, () => {
-      // The second one is meant: there is nothing that could be lost.
-      if (stopping.signal.aborted) process.exit(exitCode);
-      stopping.abort(new Stopped(exitCode));
-    });
+  const got: Record<PassedSignal['signal'], number> = { SIGINT: 0, SIGTERM: 0, SIGHUP: 0 };
+  const stop = ({ signal, count }: PassedSignal) => {
+    if (count <= got[signal]) return; // the other process has passed it on
+    got[signal] = count;
+    // The second one is meant: there is nothing that could be lost.
+    if (stopping.signal.aborted) process.exit(stopped[signal]);
+    stopping.abort(new Stopped(stopped[signal]));
+  };
+  const own = { ...got };
+  for (const signal of Object.keys(stopped) as PassedSignal['signal'][])
+    process.on(signal, () => stop({ signal, count: ++own[signal] }));
+  process.on('message', stop);
+  process.on('disconnect', () => stop({ signal: 'SIGHUP', count: 1 })); // the process above was killed
   // A reader that has seen enough, as `head` has, is no error to tell anybody of.
   const onBroken = (err: NodeJS.ErrnoException) => {
     if (err.code === 'EPIPE') process.exit(exitCodes.brokenPipe);
     process.stderr.write(`${fileError(err, 'the output').message}\n`);
     process.exit(exitCodes.file);
   };
-  process.stdout.on('error', onBroken);
+  stdout.on('error', onBroken);
   process.stderr.on('error', () => process.exit(exitCodes.brokenPipe));
 
   const terminal: Terminal = {
     environment: process.env,
     folder: process.cwd(),
     stdin: process.stdin,
-    stdout: process.stdout,
+    stdout,
     stderr: process.stderr,
     signal: stopping.signal,
   };
   const exitCode = await outcome(terminal, words);
   // What was written to a pipe may still be on its way.
-  for (const stream of [process.stdout, process.stderr]) await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  await new Promise<void>((resolve) => stdout.write('', (err) => (err ? onBroken(err) : resolve())));
+  await new Promise<void>((resolve) => process.stderr.write('', () => resolve()));
   process.exit(exitCode);
 }
 

@@ -1,4 +1,3 @@
-import { Console } from 'node:console';
 import { resolve } from 'node:path';
 import {
   type ExperimentResponse,
@@ -41,7 +40,7 @@ export interface RunOptions extends ServiceOptions, ProjectOptions {
 
 /** Runs the experiment of a file: its function in this process, anything else in the service. */
 export async function run(terminal: Terminal, file: string, options: RunOptions): Promise<ExitCode> {
-  keepOutputClean(terminal);
+  omitPackageNotes(terminal);
   const client = await connect(terminal, options);
   const { project, projectName, ...definition } = await loadExperiment(terminal.folder, file);
   if (options.gateReport !== undefined) {
@@ -108,9 +107,8 @@ function lastWords(experiment: ExperimentResponse | undefined, file: string, isF
     : `The run goes on in the service. ${nextSteps(experiment)}`;
 }
 
-/** What a function of the file prints is no result: it goes where remarks go. Notes of Node.js about the file's package are for nobody here. */
-function keepOutputClean({ stderr }: Terminal): void {
-  globalThis.console = new Console(stderr, stderr);
+/** Notes of Node.js about the package of the file are of no use to the person at the command. */
+function omitPackageNotes({ stderr }: Terminal): void {
   process.removeAllListeners('warning').on('warning', (warning: Error & { code?: string }) => {
     if (warning.code !== 'MODULE_TYPELESS_PACKAGE_JSON') stderr.write(`${warning.name}: ${warning.message}\n`);
   });

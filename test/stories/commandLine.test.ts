@@ -540,21 +540,63 @@ describe('run', () => {
     });
   });
 
-  test('Ctrl-C loses nothing: the same command goes on where it was', async () => {
+  test('what a function and its children print by any way is no result', async () => {
     const typed = experimentFile(`
-      import { existsSync } from 'node:fs';
-      import { setTimeout } from 'node:timers/promises';
+      import { execSync } from 'node:child_process';
+      import { writeSync } from 'node:fs';
+      process.stdout.write('module\\n');
       export default {
-        dataset: [{ input: 'quick' }, { input: 'slow' }],
-        concurrency: 1,
-        async function(input) {
-          console.log('row ' + input);
-          while (input === 'slow' && !existsSync('go')) await setTimeout(20);
-          return input;
+        dataset: [{ input: 'a' }],
+        function(input) {
+          console.log('console');
+          process.stdout.write('stream\\n');
+          writeSync(1, 'descriptor\\n');
+          execSync('echo child', { stdio: 'inherit' });
+          return [input, typeof process.send, process.env.ASSAY_RESULTS_FD ?? 'unset'].join();
         },
       };`);
+    const { exitCode, stdout, stderr } = await assay(['run', 'shouting.ts', '--json'], typed);
+    expect(JSON.parse(stdout)).toMatchObject({ progress: { rows_done: 1, rows_failed: 0 } });
+    for (const line of ['module', 'console', 'stream', 'descriptor', 'child']) expect(stderr.split('\n')).toContain(line);
+    expect(exitCode).toBe(0);
+    const found = await assay(['logs', 'search', '--experiment', 'shouting', '--json'], typed);
+    expect(JSON.parse(found.stdout)).toMatchObject({ output: 'a,undefined,unset' });
+    const full = await inShell('assay run shouting.ts > /dev/full', typed);
+    expect(full.stderr).toContain('the output cannot be written: the disk is full');
+    expect(full.exitCode).toBe(exitCodes.file);
+  });
+
+  /** Its second row waits for a file `go`. */
+  const slow = `
+    import { existsSync } from 'node:fs';
+    import { setTimeout } from 'node:timers/promises';
+    export default {
+      dataset: [{ input: 'quick' }, { input: 'slow' }],
+      concurrency: 1,
+      async function(input) {
+        console.log('row ' + input + ' in ' + process.pid);
+        while (input === 'slow' && !existsSync('go')) await setTimeout(20);
+        return input;
+      },
+    };`;
+
+  /** Waits for the second row. @returns the process that runs it */
+  const untilSlow = (typed: ReturnType<typeof startAssay>): Promise<number> =>
+    new Promise((resolve) => {
+      let said = '';
+      const look = (text: string) => {
+        said += text;
+        const [, pid] = /row slow in (\d+)/.exec(said) ?? [];
+        if (pid) resolve(Number(pid));
+      };
+      typed.stdout?.on('data', look);
+      typed.stderr?.on('data', look);
+    });
+
+  test('Ctrl-C loses nothing: the same command goes on where it was', async () => {
+    const typed = experimentFile(slow);
     const first = startAssay(['run', 'shouting.ts'], typed);
-    await new Promise<void>((resolve) => first.stderr?.on('data', (text: string) => text.includes('row slow') && resolve()));
+    await untilSlow(first);
     first.kill('SIGINT');
     const stopped = await first.ended;
     expect(stopped.exitCode).toBe(exitCodes.interrupted);
@@ -566,6 +608,23 @@ describe('run', () => {
     expect(second.stderr).toContain('Went on with the run that had not ended');
     expect(second.stderr).not.toContain('row quick');
     expect(second.stdout).toMatch(/completed: 2 of 2 rows/);
+  });
+
+  test('Ctrl-C at a terminal, which signals all its processes, counts once', async () => {
+    const typed = experimentFile(slow);
+    const first = atTerminal(200, ['run', 'shouting.ts'], typed);
+    await untilSlow(first);
+    first.stdin?.write('\x03');
+    const { exitCode, stdout } = await first.ended;
+    expect(stdout).toContain('What is recorded stays');
+    expect(exitCode).toBe(exitCodes.interrupted);
+  });
+
+  test('the code of the file does not outlive a command that was killed', async () => {
+    const first = startAssay(['run', 'shouting.ts'], experimentFile(slow));
+    const pid = await untilSlow(first);
+    first.kill('SIGKILL');
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 30_000 });
   });
 });
 
