@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { LeasedRow as LeasedRowSchema } from '../shared/wire/experimentRuns.ts';
+import { readScores, ScoresByName, scoreToWire } from '../shared/wire/readScores.ts';
 import { withContext } from './context.ts';
-import type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
+import type { HostedRow, LocalMetric } from './localMetric.ts';
 import { isInParts, outputText } from './outputText.ts';
 import { nowNs, type OpenSpan, toWire } from './spans.ts';
 import { thrownText } from './texts.ts';
@@ -11,6 +12,8 @@ export type LeasedRow = z.output<typeof LeasedRowSchema>;
 export interface RowWork<Input, Output> {
   function: (input: Input, row: HostedRow<Input>) => Output | Promise<Output>;
   metrics: readonly LocalMetric<Input, Awaited<Output>>[];
+  /** Names of metrics that the service computes. */
+  takenNames: ReadonlySet<string>;
   warn(message: string): void;
 }
 
@@ -22,7 +25,7 @@ export interface RowReport {
   spans?: unknown[];
   started_at: string;
   duration_ns: number;
-  metrics?: Record<string, LocalScore>;
+  metrics?: Record<string, unknown>;
 }
 
 /** Runs the function on one row, then the local metrics. Never rejects: what the function throws, and a time limit that is over, are the row's error. */
@@ -90,22 +93,22 @@ async function localScores<Input, Output>(
   output: Awaited<Output>,
   timeLimitMs: number,
   limit: AbortController,
-): Promise<Record<string, LocalScore>> {
-  const scores: Record<string, LocalScore> = {};
-  for (const { name, range, score } of work.metrics) {
-    const ended = await within(timeLimitMs, limit, async () => inRange(await score(row, output), range));
-    if ('error' in ended) work.warn(`metric ${JSON.stringify(name)} of row ${row.ordinal}: ${ended.error}`);
-    else if (ended.value !== undefined) scores[name] = ended.value;
+): Promise<Record<string, unknown>> {
+  const scales = new Map(work.metrics.flatMap((metric) => Object.entries(metric.scales ?? {})));
+  for (const { name, range } of work.metrics) scales.set(name, { range });
+  const names = new Set(work.metrics.map(({ name }) => name));
+  const byName = new ScoresByName({
+    rangeOf: (name) => scales.get(name)?.range,
+    isTaken: (name) => names.has(name) || work.takenNames.has(name),
+  });
+  for (const { name, score } of work.metrics) {
+    const ended = await within(timeLimitMs, limit, async () => readScores(name, await score(row, output)));
+    const problems = byName.add(name, 'error' in ended ? [{ name, value: null, error: ended.error }] : ended.value);
+    if (problems.length > 0) work.warn(`metric ${JSON.stringify(name)} of row ${row.ordinal}: ${problems.join('; ')}`);
   }
-  return scores;
+  return Object.fromEntries([...byName.scores].map(([name, score]) => [name, scoreToWire(score)]));
 }
 
-/** @throws RangeError for a number outside of the declared range, alone or in a list; the members of a map are metrics of their own */
-function inRange<Score extends LocalScore | undefined>(score: Score, range: LocalMetric['range']): Score {
-  const wrong = range && [score].flat().find((part) => typeof part === 'number' && !(part >= range.min && part <= range.max));
-  if (wrong !== undefined) throw new RangeError(`${wrong} is outside of its range, ${range?.min} to ${range?.max}`);
-  return score;
-}
 /** Its message says all: the function itself has not thrown. */
 class StrayRejection extends Error {}
 

@@ -75,7 +75,7 @@ export { type LogStreamResponse, listLogStreams } from './listLogStreams.ts';
 export { listMetrics, type Metric } from './listMetrics.ts';
 export { listProjects, type ProjectResponse } from './listProjects.ts';
 export { listPrompts } from './listPrompts.ts';
-export type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
+export type { ExplainedScore, HostedRow, LocalMetric, LocalScale, LocalScore, ScoreMap } from './localMetric.ts';
 export { type LogOptions, log } from './log.ts';
 export { Logger, type LoggerOptions } from './logger.ts';
 export { Pages } from './pages.ts';

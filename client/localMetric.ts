@@ -16,21 +16,61 @@ export interface HostedRow<Input = unknown> {
   signal: AbortSignal;
 }
 
-/** What a metric computed in this process gives: it becomes a searchable column. A map gives one column for each key. */
-export type LocalScore =
-  | number
-  | string
-  | boolean
-  | null
-  | (number | string | boolean | null)[]
-  | { [key: string]: number | string | boolean | null };
+type ScoreValue = number | string | boolean | null;
 
-/** A metric computed in this process, after the row's function has ended. What it throws leaves the row without this metric. */
-export interface LocalMetric<Input = unknown, Output = unknown> {
-  name: string;
+/** A score with what explains it, under the names that evaluation libraries have for it. */
+export interface ExplainedScore {
+  /** The column; absent: the metric's name, or the key of the map that holds the score. `key` is the same. */
+  name?: string | undefined;
+  key?: string | undefined;
+  /** Null: the metric does not apply to this row. */
+  score?: ScoreValue | undefined;
+  /** In place of a score, or beside it in its metadata. */
+  value?: ScoreValue | undefined;
+  label?: string | null | undefined;
+  /** Why it is this score; `comment`, `reason` and `rationale` are the same. */
+  explanation?: string | null | undefined;
+  comment?: string | null | undefined;
+  reason?: string | null | undefined;
+  rationale?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+  /** Why there is no score: the metric failed on this row. */
+  error?: string | null | undefined;
+}
+
+/** Scores by name, each of which is a column of its own. */
+export interface ScoreMap {
+  [name: string]: ScoreValue | ExplainedScore;
+}
+
+/**
+ * What a metric computed in this process gives: it becomes a searchable column with its explanation. A map gives one column for each key, a list of
+ * scores one for each name, a pair the score and its metadata. Null is no score and no error.
+ */
+export type LocalScore =
+  | ScoreValue
+  | ScoreValue[]
+  | ExplainedScore
+  | ScoreMap
+  | [score: ScoreValue, metadata: Record<string, unknown>]
+  | (ExplainedScore | ScoreMap)[]
+  | { results: (ExplainedScore | ScoreMap)[] };
+
+/** What the numbers of a metric mean. */
+export interface LocalScale {
   /** Which of two numbers is better; without it neither is. */
   direction?: 'higher' | 'lower' | undefined;
   /** Between which numbers the values lie, both included. A number outside of them is an error of the metric. */
   range?: { min: number; max: number } | undefined;
+}
+
+/**
+ * A metric computed in this process, after the row's function has ended. What it throws, and what it gives that is no score, is a failed score of the
+ * row with the reason.
+ */
+export interface LocalMetric<Input = unknown, Output = unknown> extends LocalScale {
+  name: string;
+  /** Of the names that a result gives beside the metric's own: what their numbers mean. */
+  scales?: Record<string, LocalScale> | undefined;
   score(row: HostedRow<Input>, output: Output): LocalScore | undefined | Promise<LocalScore | undefined>;
 }

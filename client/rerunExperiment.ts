@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { RunRequest } from '../shared/wire/experimentRuns.ts';
-import { isLocal } from './chooseMetrics.ts';
+import { builtInNames, checkLocal, isLocal } from './chooseMetrics.ts';
 import { HttpStatusError, ValueError } from './errors.ts';
 import type { ExperimentProgress } from './experimentRunResults.ts';
 import { runHostedRow } from './hostedRow.ts';
@@ -55,6 +55,7 @@ export async function rerunExperiment<Input = unknown, Output = unknown>(
     throw new ValueError('the rows of this experiment are run by a function of yours: give it as `function`');
   if (run && runner !== 'caller_function')
     throw new ValueError(`the service runs the rows of this experiment (${runner}): a function is of no use`);
+  const takenNames = await builtInNames(client, options.metrics ?? []);
   const process = run && runsRows ? crypto.randomUUID() : undefined;
   const again = { rows_to_run: rowsToRun, process };
   const { concurrency } = await startAgain(client, path, again, options.signal).catch((err: unknown) => {
@@ -63,7 +64,7 @@ export async function rerunExperiment<Input = unknown, Output = unknown>(
   const watched = { client, projectId, experimentId, onProgress: options.onProgress, signal: options.signal };
   if (!run || !process) return options.wait === false ? progressOf({ client, path }, options.signal) : watchExperiment(watched);
   const warn = (message: string) => client.logger.warn(message);
-  const work = { function: run, metrics: [...(options.metrics ?? [])], warn };
+  const work = { function: run, metrics: [...(options.metrics ?? [])], takenNames, warn };
   await hostRows({
     ...{ client, projectId, experimentId, concurrency, process, warn },
     run: (row, timeLimitMs, limit) => runHostedRow(work, row, timeLimitMs, limit),
@@ -84,5 +85,6 @@ function chosenRows<I, O>(options: RerunExperimentOptions<I, O>): z.input<typeof
     throw new ValueError('state and again go with a metric');
   if (metrics.length > 0 && !options.function) throw new ValueError('metrics of this process go with a function only');
   if (!metrics.every(isLocal)) throw new ValueError('the metrics that the service computes are those of the experiment');
+  checkLocal(metrics as readonly LocalMetric[]);
   return metric === undefined ? (rows ?? 'failed') : { metric, state, again };
 }

@@ -3,7 +3,7 @@ import type { RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { buildTags } from './buildTags.ts';
 import { type ChosenRows, chooseRows, isOver } from './chooseDataset.ts';
-import { chooseScorers, isLocal } from './chooseMetrics.ts';
+import { chooseScorers, isLocal, scalesOf, type TakenNames } from './chooseMetrics.ts';
 import { type ChosenPrompt, choosePrompt, isPromptOf } from './choosePrompt.ts';
 import { compareExperiments } from './compareExperiments.ts';
 import { groupKeys } from './createExperiment.ts';
@@ -53,7 +53,7 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   const { baseline } = options;
   const pick = isBaselinePick(baseline) ? baseline : undefined;
   const baselineId = baseline === undefined || pick ? undefined : await baselineOf(client, projectId, baseline);
-  const [rows, scorers, namesakes] = await Promise.all([
+  const [rows, { scorers, takenNames }, namesakes] = await Promise.all([
     chooseRows(client, options),
     chooseScorers(client, options.metrics ?? []),
     searchExperiments(client, projectId, [{ name: 'name', operator: 'contains', value: name, case_sensitive: true }]),
@@ -61,7 +61,7 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   const prompt = options.promptTemplate
     ? await choosePrompt(client, projectId, options.promptTemplate, name).catch(wrongParameter)
     : undefined;
-  const experimentRun = new ExperimentRun(options, { client, projectId, name, namesakes, rows, scorers, prompt });
+  const experimentRun = new ExperimentRun(options, { client, projectId, name, namesakes, rows, scorers, takenNames, prompt });
   const results = await experimentRun.run();
   const { id: experimentId } = results.experiment;
   const held = { client, projectId, baselineId, signal: options.signal };
@@ -94,6 +94,7 @@ interface Chosen {
   namesakes: ExperimentResponse[];
   rows: ChosenRows;
   scorers: Record<string, unknown>[];
+  takenNames: TakenNames;
   prompt: ChosenPrompt | undefined;
 }
 
@@ -213,7 +214,7 @@ class ExperimentRun<Input, Output> {
       process,
       ...('records' in rows ? { records: rows.records } : {}),
       ...this.settings(),
-      logged_metrics: this.localMetrics().map(({ name, direction, range }) => ({ name, direction, range })),
+      logged_metrics: scalesOf(this.localMetrics()).map(([name, { direction, range }]) => ({ name, direction, range })),
     };
     // Asked again while the run goes on, the service gives that run.
     return client
@@ -235,6 +236,7 @@ class ExperimentRun<Input, Output> {
     const work = {
       function: run,
       metrics: this.localMetrics(),
+      takenNames: this.chosen.takenNames,
       warn: onceEach(warn),
     };
     await hostRows({

@@ -112,7 +112,7 @@ function checkKeysWithin({ rows, gate, metrics }: Partial<RunExperimentOptions>)
     if (typeof metric === 'object' && metric && !('id' in metric))
       refuseUnknownKeys(
         metric,
-        isLocal(metric) ? ['name', 'score', 'direction', 'range'] : ['name', 'version', 'score'],
+        isLocal(metric) ? ['name', 'score', 'direction', 'range', 'scales'] : ['name', 'version', 'score'],
         'metrics',
       );
 }

@@ -1,3 +1,4 @@
+import { flatMetrics } from '../shared/wire/readScores.ts';
 import type { LoggedSpan } from '../shared/wire/records.ts';
 import { newId } from './newId.ts';
 import { asText, thrownText } from './texts.ts';
@@ -24,7 +25,7 @@ export interface SpanFields {
   /** The call that a tool span answers. */
   toolCallId?: string;
   agentType?: 'default' | 'planner' | 'react' | 'reflection' | 'router' | 'classifier' | 'supervisor' | 'judge';
-  /** Further numbers or texts under names of your own; each becomes a searchable metric. */
+  /** Scores under names of your own, in the forms of `LocalScore`: each becomes a searchable metric. */
   metrics?: Record<string, unknown>;
 }
 
@@ -102,7 +103,7 @@ export function toWire(span: OpenSpan): LoggedSpan {
     status_code: span.statusCode ?? 200,
     ...errorOf(span),
     metrics: defined({
-      ...span.metrics,
+      ...flatMetrics(span.metrics ?? {}),
       duration_ns: span.durationNs ?? nowNs() - span.startNs,
       num_input_tokens: span.inputTokens,
       num_output_tokens: span.outputTokens,

@@ -1,3 +1,4 @@
+import { flatMetrics } from '../shared/wire/readScores.ts';
 import { withParent } from './context.ts';
 import { ValueError } from './errors.ts';
 import { newId } from './newId.ts';
@@ -24,7 +25,7 @@ export interface TraceFields {
   externalId?: string;
   /** The session it belongs to; absent: that of the asynchronous context. */
   session?: Session | undefined;
-  /** Further numbers or texts under names of your own; each becomes a searchable metric. */
+  /** Scores under names of your own, in the forms of `LocalScore`: each becomes a searchable metric. */
   metrics?: Record<string, unknown>;
 }
 
@@ -152,7 +153,7 @@ export class TraceBuilder extends SpanPlace {
       status_code: end.statusCode ?? 200,
       ...errorOf(end),
       ...(externalId === undefined ? {} : { external_id: externalId }),
-      metrics: { ...metrics, duration_ns: end.durationNs ?? nowNs() - span.startNs },
+      metrics: { ...flatMetrics(metrics ?? {}), duration_ns: end.durationNs ?? nowNs() - span.startNs },
       spans: span.children.map(toWire),
     });
     span.addLate = (late) => this.hand({ ...identity, spans: [branchToWire(late)] });

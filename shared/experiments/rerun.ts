@@ -4,6 +4,7 @@ import { closestNames } from '../identifiers/closestNames.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { RerunReply, RowsToRunRequest } from '../wire/rowsToRun.ts';
 import { type ExperimentRun, type Rerun, runsRows, valueStates } from './experiment.ts';
+import { isScorerId } from './metricNames.ts';
 import type { RunDefinition } from './runLedger.ts';
 import type { OrdinalRange } from './workflow.ts';
 
@@ -21,6 +22,8 @@ export interface RerunDeps {
     named: readonly (string | number)[],
   ): Promise<Map<string | number, number>>;
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
+  /** Names of all metrics that the records of the run have a value or a state of. */
+  recordedMetrics(run: ExperimentRun): Promise<string[]>;
 }
 
 type Chosen = Pick<RunDefinition, 'rowsToRun' | 'rerun' | 'chosen'>;
@@ -84,7 +87,10 @@ async function namedMetric(deps: RerunDeps, run: ExperimentRun, name: string, ag
   const bare = name.startsWith('metrics/') ? name.slice('metrics/'.length) : name;
   const found = metrics.find((metric) => metric.name === bare) ?? metrics.find(({ alias }) => alias === bare);
   if (found) return found.name;
-  const logged = Object.keys(run.loggedMetrics);
+  // Those that a result held under names of its own were not announced.
+  const logged = [...new Set([...Object.keys(run.loggedMetrics), ...(await deps.recordedMetrics(run))])].filter(
+    (one) => !isScorerId(one) && !metrics.some(({ name: computed }) => computed === one),
+  );
   if (logged.includes(bare)) {
     if (again === 'rows') return bare;
     throw invalid(

@@ -1,5 +1,6 @@
 import { derivedId } from '../identifiers/ids.ts';
 import type { ExperimentTrace } from '../records/ingest.ts';
+import { flatMetrics } from '../wire/readScores.ts';
 import type { LoggedSpan } from '../wire/records.ts';
 import { textOf } from '../wire/textOf.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
@@ -34,7 +35,11 @@ export const rowTraceId = (experimentId: string, rowId: string, trial = 0): stri
  * @param given whatever the runner gave: this is where it gets the form of a result, for runners of all kinds
  */
 export function rowTrace(
-  { experimentId, source }: Pick<ExperimentRun, 'experimentId' | 'source'>,
+  {
+    experimentId,
+    source,
+    loggedMetrics,
+  }: Pick<ExperimentRun, 'experimentId' | 'source'> & Partial<Pick<ExperimentRun, 'loggedMetrics'>>,
   row: ExperimentRow,
   given: GivenResult,
 ): ExperimentTrace {
@@ -62,7 +67,7 @@ export function rowTrace(
     status_code: result.error === undefined ? 200 : 500,
     error_message: result.error ?? '',
     metrics: {
-      ...result.localMetrics,
+      ...flatMetrics(result.localMetrics ?? {}, (name) => loggedMetrics?.[name]?.range ?? undefined),
       ...(result.durationNs === null ? {} : { duration_ns: result.durationNs }),
     },
     spans: withDerivedIds(result.spans, experimentId, row),

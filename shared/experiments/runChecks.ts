@@ -4,6 +4,7 @@ import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts
 import { findPromptVersion, type PromptStore } from '../prompts/prompts.ts';
 import { checkPrompt } from '../prompts/render.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
+import type { MetricValueStore } from '../records/metricValues.ts';
 import { mustHaveJudges } from '../scorers/judge.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import type { ExperimentStore } from './experimentStore.ts';
@@ -20,6 +21,7 @@ export interface RunCheckDeps {
   models: Pick<ModelCaller, 'resolveModel'>;
   outbound: Pick<OutboundGuard, 'check'>;
   scorers: Pick<Scorers, 'enabledMetrics' | 'defaultJudge'>;
+  records: { values: Pick<MetricValueStore, 'counts'> };
   runnersDir: string | undefined;
 }
 
@@ -33,6 +35,9 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
   selectRows: deps.datasets.selectRows,
   positionsOf: deps.datasets.positionsOf,
   metricsOf: deps.scorers.enabledMetrics,
+  recordedMetrics: async ({ projectId, experimentId }) => [
+    ...(await deps.records.values.counts({ projectId, runId: experimentId })).metrics.keys(),
+  ],
   async checkPrompt(versionId, settings, shape) {
     const { template } = await findPromptVersion(deps.prompts, versionId);
     checkPrompt(template, shape);

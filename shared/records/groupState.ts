@@ -1,6 +1,7 @@
 import { systemMetricNames } from '../columns/systemMetrics.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
+import { scoresIn } from './loggedScores.ts';
 import type { OpenedSessions } from './openedSessions.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
@@ -134,7 +135,9 @@ export class GroupState {
     }
     for (const [id, metrics] of taken)
       for (const metric in metrics)
-        if (!systemMetricNames.has(metric)) state.metricsTaken.set(id, (state.metricsTaken.get(id) ?? new Set()).add(metric));
+        if (!systemMetricNames.has(metric))
+          for (const [name] of scoresIn(metric, metrics[metric]))
+            state.metricsTaken.set(id, (state.metricsTaken.get(id) ?? new Set()).add(name));
     for (const [id, metrics] of given) {
       for (const metric in metrics) {
         if (!isScore(metric, metrics[metric])) continue;

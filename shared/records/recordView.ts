@@ -6,6 +6,7 @@ import { templateOf } from '../prompts/templateOf.ts';
 import { noAnnotations } from '../wire/annotationRatings.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
+import { shownMetrics } from './loggedScores.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
 
 /** With `truncate_fields` a text longer than this is cut to it, and ends with an ellipsis. */
@@ -90,7 +91,8 @@ function finish(
   const scores = metrics.flatMap(({ metric, result }) =>
     'value' in result && !systemMetricNames.has(metric) ? [[metric, result.value] as const] : [],
   );
-  whole.metrics = scores.length === 0 ? (record.metrics ?? {}) : { ...record.metrics, ...Object.fromEntries(scores) };
+  const logged = shownMetrics(record.metrics ?? {});
+  whole.metrics = scores.length === 0 ? logged : { ...logged, ...Object.fromEntries(scores) };
   if (isComplete !== null) whole.is_complete = isComplete;
   if (record.type === 'trace' && childCount !== null) whole.num_spans = childCount;
   if (record.type === 'session' && childCount !== null) whole.num_traces = childCount;

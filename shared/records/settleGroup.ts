@@ -2,9 +2,10 @@ import { RequestInvalid } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type GroupDeps, GroupState } from './groupState.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
+import { type ScoreResult, scoresIn } from './loggedScores.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordChange } from './recordChange.ts';
-import type { Block, MetricValue, NewValue } from './recordStore.ts';
+import type { Block, NewValue } from './recordStore.ts';
 import type { Outcome, WriteRequest } from './writeRequest.ts';
 
 /** What a group of requests comes to. */
@@ -108,14 +109,13 @@ function movedUp(change: RecordChange, parents: ReadonlyMap<string, string | nul
 }
 
 /**
- * The scores a client computed itself travel in `metrics`: each becomes a value of the metric of that name. Only those that were given now: a
- * value that the record had before may have been scored anew since. Those that a replaced record had and the new one lacks were scores of an output
- * that is gone: they are taken back.
+ * The scores a client computed itself travel in `metrics`: each becomes a value of the metric of that name, or the reason why it has none. Only those
+ * that were given now: a value that the record had before may have been scored anew since. Those that a replaced record had and the new one lacks were
+ * scores of an output that is gone: they are taken back.
  */
 function loggedValues(record: StoredRecord, state: GroupState): NewValue[] {
-  const given = (metric: string): unknown => record.metrics?.[metric] ?? undefined;
   const isRewrite = state.isKnown(record);
-  const of = (metric: string, result: Pick<MetricValue, 'status' | 'value' | 'details'>): NewValue => ({
+  const of = (metric: string, result: ScoreResult): NewValue => ({
     run: { projectId: record.project_id, runId: record.run_id },
     version: record.version,
     isRewrite,
@@ -128,13 +128,15 @@ function loggedValues(record: StoredRecord, state: GroupState): NewValue[] {
       ...result,
     },
   });
-  const values: NewValue[] = [];
-  for (const metric of state.metricsGiven(record) ?? []) {
-    const value = given(metric);
-    if (value !== undefined) values.push(of(metric, { status: 'success', value }));
-  }
-  for (const metric of state.metricsTaken(record) ?? []) if (given(metric) === undefined) values.push(of(metric, takenBack));
-  return values;
+  const values = new Map<string, NewValue>();
+  for (const metric of state.metricsGiven(record) ?? [])
+    for (const [name, result] of scoresIn(metric, record.metrics?.[metric])) values.set(name, of(name, result));
+  const taken = [...(state.metricsTaken(record) ?? [])].filter((name) => !values.has(name));
+  if (taken.length === 0) return [...values.values()];
+  const kept = new Set(
+    Object.entries(record.metrics ?? {}).flatMap(([metric, value]) => scoresIn(metric, value).map(([name]) => name)),
+  );
+  return [...values.values(), ...taken.flatMap((name) => (kept.has(name) ? [] : [of(name, takenBack)]))];
 }
 
 /** Without a scorer: nothing was asked of one. */

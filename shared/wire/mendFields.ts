@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import type { ColumnDataType } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
-import { systemCounts, systemMetricNames } from '../columns/systemMetrics.ts';
+import { systemMetricNames } from '../columns/systemMetrics.ts';
 import { atFirstProblem } from './atFirstProblem.ts';
 import { type Fields, isObject } from './isObject.ts';
 import { plainValue, withFieldsInMetadata } from './loggedDocuments.ts';
 import { type MessageRole, messageRole } from './messageRoles.ts';
 import { numberOf } from './numberOf.ts';
 import { ContentParts, ControlResult, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from './recordParts.ts';
+import { systemCounts } from './systemCounts.ts';
 import { textOf } from './textOf.ts';
 import { canonicalTime } from './time.ts';
 

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { type SystemCount, systemCounts, systemMetricNames } from '../columns/systemMetrics.ts';
+import { type SystemCount, systemMetricNames } from '../columns/systemMetrics.ts';
 import { readBy, Uuid } from './common.ts';
 import { mapOf } from './mapOf.ts';
 import { loggedMessageRoles } from './messageRoles.ts';
 import { numberOf } from './numberOf.ts';
+import { systemCounts } from './systemCounts.ts';
 
 /** Text of a record. A lone surrogate cannot be stored as UTF-8 and becomes U+FFFD. */
 export const Text = z.string().overwrite((text) => text.toWellFormed());

@@ -1,0 +1,16 @@
+/** The counts of `metrics` that have a column of their own: nine by the interface, and what else a price depends on. */
+export const systemCounts = [
+  'duration_ns',
+  'num_input_tokens',
+  'num_output_tokens',
+  'num_total_tokens',
+  'time_to_first_token_ns',
+  'num_image_input_tokens',
+  'num_audio_input_tokens',
+  'num_audio_output_tokens',
+  'num_image_output_tokens',
+  // Of the input tokens, those that were read from a cache and those that were written to one; of the output tokens, the reasoning.
+  'num_cached_input_tokens',
+  'num_cache_write_input_tokens',
+  'num_reasoning_output_tokens',
+] as const;
