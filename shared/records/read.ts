@@ -6,6 +6,7 @@ import type { StoredRecord } from './record.ts';
 import type { StoredKey } from './recordStore.ts';
 import { toExtendedRecord } from './recordView.ts';
 import { keyOf, type PageView, type RecordReads, type StoredMetric, type Usage, withUsage } from './searchRecords.ts';
+import { inOrder, inRunOrder, type SpanPlace } from './spanOrder.ts';
 
 /** What single reads need of the store. Runs are not named in these requests: ids are looked up in the whole project. */
 export interface RecordReader {
@@ -97,8 +98,11 @@ export async function readSession(
     records.filter(({ type }) => type !== 'session'),
     ({ trace_id }) => trace_id,
   );
-  const traces = [...inTraces.values()].flatMap((group) => traceTrees(group, attached).filter(({ type }) => type === 'trace'));
-  return { ...sessionTree(session, attached), traces: traces.sort(byTime) };
+  const traces = records.filter(({ type }) => type === 'trace').sort((a, b) => inOrder(placeOf(a), placeOf(b)));
+  return {
+    ...sessionTree(session, attached),
+    traces: traces.flatMap((trace) => traceTrees(inTraces.get(trace.id) ?? [], attached, trace)),
+  };
 }
 
 /** A session as it is shown above its traces. */
@@ -148,8 +152,9 @@ function shown(
 const kindsWithSpans: ReadonlySet<string> = new Set(['trace', 'agent', 'workflow', 'tool', 'retriever']);
 
 /**
- * The records of one trace as trees: one when the trace is among them. A span whose parent is not stored, cannot hold spans or stands below the
- * span itself hangs at the top; what nests deeper than {@link MAX_SPAN_DEPTH} is listed at that depth, so that every JSON reader can take it.
+ * The records of one trace as trees: one when the trace is among them. A span whose parent is not stored or stands below the span itself hangs at the
+ * top, one below a span that cannot hold any hangs beside that one; what nests deeper than {@link MAX_SPAN_DEPTH} is listed at that depth, so that every
+ * JSON reader can take it. Everywhere spans stand in the order in which they ran.
  * @param trace says whether the spans are complete where it is not among the records.
  */
 export function traceTrees(
@@ -158,48 +163,28 @@ export function traceTrees(
   trace = records.find(({ type }) => type === 'trace'),
   view = wholeRecords,
 ): Tree[] {
-  const sorted = [...records].sort(inOrder);
-  const parents = new Set(sorted.map(({ parent_id }) => parent_id));
-  const trees = new Map<string, Tree>();
-  for (const record of sorted) {
+  const parents = new Set(records.map(({ parent_id }) => parent_id));
+  const treeOf = (record: StoredRecord): Tree => {
     const derived = { isComplete: trace?.trace_is_complete ?? false, hasChildren: parents.has(record.id) };
     const tree = shown(record, derived, attached, view);
     if (kindsWithSpans.has(record.type)) tree.spans = [];
-    trees.set(record.id, tree);
+    return tree;
+  };
+  const rootRecord = records.find(({ id }) => id === trace?.id);
+  const root = rootRecord && treeOf(rootRecord);
+  const tops: Tree[] = root ? [root] : [];
+  const top = { list: root?.spans ?? tops, depth: 0 };
+  /** Where what hangs below a record is listed. */
+  const below = new Map([[trace?.id ?? null, top]]);
+  const spans = records.filter((record) => record !== rootRecord);
+  for (const record of inRunOrder(spans, placeOf)) {
+    const tree = treeOf(record);
+    const { list, depth } = below.get(record.parent_id ?? null) ?? top;
+    list.push(tree);
+    const holds = tree.spans && depth + 1 < MAX_SPAN_DEPTH;
+    below.set(record.id, holds ? { list: tree.spans as Tree[], depth: depth + 1 } : { list, depth });
   }
-  const children = Map.groupBy(sorted, ({ parent_id }) => parent_id ?? null);
-  const inTree = new Set<string>();
-  const attachBelow = (root: Tree, depth: number): void => {
-    inTree.add(root.id);
-    const open = [{ id: root.id, into: root, depth }];
-    for (let next = open.pop(); next; next = open.pop()) {
-      for (const child of children.get(next.id) ?? []) {
-        const tree = trees.get(child.id) as Tree;
-        if (inTree.has(child.id)) continue;
-        inTree.add(child.id);
-        next.into.spans?.push(tree);
-        const container =
-          next.depth + 1 < MAX_SPAN_DEPTH && tree.spans
-            ? { into: tree, depth: next.depth + 1 }
-            : { into: next.into, depth: next.depth };
-        open.push({ id: child.id, ...container });
-      }
-    }
-  };
-  const root = trace && trees.get(trace.id);
-  const tops: Tree[] = [];
-  if (root) attachBelow(root, 0);
-  const startNewTop = (record: StoredRecord): void => {
-    if (inTree.has(record.id)) return;
-    const tree = trees.get(record.id) as Tree;
-    if (root) root.spans?.push(tree);
-    else tops.push(tree);
-    attachBelow(tree, 1);
-  };
-  for (const record of sorted) if (!trees.has(record.parent_id ?? '')) startNewTop(record);
-  // What is left hangs in a circle.
-  for (const record of sorted) startNewTop(record);
-  return root ? [root] : tops;
+  return tops;
 }
 
 /** The span and everything below it; undefined when it is not among the records. */
@@ -212,7 +197,6 @@ function subtree(records: readonly StoredRecord[], spanId: string): StoredRecord
   return [...found];
 }
 
-const inOrder = (a: StoredRecord, b: StoredRecord): number =>
-  compare(a.created_at, b.created_at) || (a.step_number ?? 0) - (b.step_number ?? 0) || a.version - b.version;
-const byTime = (a: Tree, b: Tree): number => compare(a.created_at as string, b.created_at as string);
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const placeOf = ({ id, parent_id, created_at, step_number, version }: StoredRecord): SpanPlace => ({
+  ...{ id, parentId: parent_id ?? null, createdAt: created_at, stepNumber: step_number ?? null, version },
+});

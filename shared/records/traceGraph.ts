@@ -4,18 +4,14 @@ import { percentile } from '../metrics/percentile.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { AggregatedTraceView, GraphEdge, GraphNode, Histogram, NodeMetric } from '../wire/traceGraph.ts';
 import { findKeys, type RecordQuery, type RecordReads } from './searchRecords.ts';
+import { inOrder, type SpanPlace } from './spanOrder.ts';
 
 /** A record of a trace as the graph needs it. */
-export interface GraphRecord {
-  id: string;
+export interface GraphRecord extends SpanPlace {
   type: RecordKind;
   name: string;
-  /** Canonical time. */
-  createdAt: string;
   traceId: string;
-  parentId: string | null;
   sessionId: string;
-  stepNumber: number | null;
   /** The record's own numbers. */
   numbers: Readonly<Record<string, number>>;
 }
@@ -180,10 +176,6 @@ const newStep = (id: string, { type, name }: GraphRecord, parent: Step | undefin
   ...{ id, type, name, parentId: parent?.id ?? null, occurrences: 0, hasChildren: false },
   ...{ traces: new Set<string>(), numbers: new Map<string, number[]>(), categories: new Map<string, Map<string, number>>() },
 });
-
-const inOrder = (a: GraphRecord, b: GraphRecord): number =>
-  compare(a.createdAt, b.createdAt) || (a.stepNumber ?? 0) - (b.stepNumber ?? 0) || compare(a.id, b.id);
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function toNode(step: Step, traceCount: number, columns: ReadonlyMap<string, ColumnDef>): GraphNode {
   const describe = (name: string) => ({ name, label: columns.get(`metrics/${name}`)?.label ?? name });

@@ -114,6 +114,21 @@ describe('a judge of ours', () => {
     expect(prompt).toContain('Oslo is wet.');
   });
 
+  test('is shown the steps where they ran, as the tree has them: a tool below a call of a model stands behind it', async () => {
+    const at = '2026-01-01T00:00:00.000Z';
+    const call = (name: string, more: object = {}) => ({ type: 'llm', name, input: name, output: name, created_at: at, ...more });
+    const below = { type: 'tool', name: 'look up', input: 'x', output: 'y', created_at: at };
+    const one = await logged([
+      { input: 'q', output: 'a', created_at: at, spans: [call('first', { spans: [below] }), call('second')] },
+    ]);
+    const { prompt } = await one.scored([await judge('Did it work?')]);
+    const steps = [...prompt.matchAll(/^\d+\. (\w+ "[\w ]+")/gm)].map(([, step]) => step);
+    expect(steps).toEqual(['llm "first"', 'tool "look up"', 'llm "second"']);
+    const { records } = await send(`/v2/projects/${one.projectId}/traces/search`, { log_stream_id: one.streamId });
+    const tree = await send(`/v2/projects/${one.projectId}/traces/${records[0].id}`, undefined, 'GET');
+    expect(tree.spans.map(({ name }: Body) => name)).toEqual(['first', 'look up', 'second']);
+  });
+
   test.each([
     ['basic', ['Weather in Oslo?', 'It rains.'], ['rain all day']],
     ['trace_io_only', ['Weather in Oslo?', 'It rains.'], ['rain all day']],

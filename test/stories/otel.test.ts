@@ -807,6 +807,31 @@ describe('spans out of order', () => {
     expect(whole.body).toMatchObject({ type: 'trace', is_complete: true, spans: [{ name: 'chat', spans: [{ name: 'child' }] }] });
   });
 
+  test('what is below a call of a model stands behind it in the tree, with and without the root', async () => {
+    const streams = { ...headers(), logstream: 'below a call' };
+    const [root, first, second, tool] = ['00f067aa0ba90201', '00f067aa0ba90202', '00f067aa0ba90203', '00f067aa0ba90204'];
+    const traceId = '0af7651916cd43dd8448eb211c803200';
+    const at = (second: number) => ({
+      traceId,
+      startTimeUnixNano: String(1_770_000_000_000_000_000n + BigInt(second) * 1_000_000_000n),
+    });
+    const call = { 'gen_ai.operation.name': 'chat' };
+    const post = (attributes: Record<string, string>, more: object) =>
+      service.request('POST', '/v1/traces', otlpJson(attributes, more), streams);
+    await post(call, { ...at(3), spanId: second, parentSpanId: root, name: 'second' });
+    await post({ 'gen_ai.operation.name': 'execute_tool' }, { ...at(2), spanId: tool, parentSpanId: first, name: 'tool' });
+    await post(call, { ...at(1), spanId: first, parentSpanId: root, name: 'first' });
+    const [span] = await search('spans', 'below a call');
+    const names = async () => {
+      const { body } = await service.request('GET', `/projects/${project.id}/traces/${span.trace_id}`);
+      const below = (body as Json).type === 'trace' ? (body as Json).spans[0].spans : (body as Json).spans;
+      return below.map(({ name }: Json) => name);
+    };
+    expect(await names()).toEqual(['first', 'tool', 'second']);
+    await post({}, { ...at(0), spanId: root, name: 'root' });
+    expect(await names()).toEqual(['first', 'tool', 'second']);
+  });
+
   test('a span whose parent is in another process has a trace that can be found', async () => {
     const remote = { parentSpanId: '00f067aa0ba902b9', flags: 0x300, name: 'served' };
     await service.request('POST', '/v1/traces', otlpJson({}, remote), { ...headers(), logstream: 'served' });

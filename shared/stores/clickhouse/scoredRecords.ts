@@ -3,6 +3,7 @@ import { isSpanKind, recordKinds } from '../../columns/columnDef.ts';
 import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { errorOf } from '../../records/failed.ts';
+import { inOrder, inRunOrder, type SpanPlace } from '../../records/spanOrder.ts';
 import type { RecordSize, RecordToScore, SpansRead } from '../../scoring/recordToScore.ts';
 import { scoredText } from '../../scoring/scoredText.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
@@ -30,6 +31,7 @@ const Scored = OfRow.extend({
   type: z.enum(recordKinds),
   trace_id: z.string().nullable(),
   parent_id: z.string().nullable(),
+  step_number: z.number().nullable(),
   session_id: z.string(),
   created_at: z.string(),
   version: z.string().transform(Number),
@@ -53,7 +55,7 @@ const Scored = OfRow.extend({
 });
 type Row = z.output<typeof Scored>;
 
-/** The records of these ids, as metrics see them; with what is below them, in order of its start, where a metric looks at that. */
+/** The records of these ids, as metrics see them; with what is below them, in the order in which it ran, where a metric looks at that. */
 export async function recordsToScore(
   clickhouse: ClickHouse,
   run: RunRef,
@@ -98,7 +100,12 @@ interface Below {
   targets: NonNullable<RecordToScore['spansOf']>;
 }
 
-function belowTrace(spans: readonly Row[], trace: OfRow | undefined): Below {
+const placeOf = ({ id, parent_id, created_at, step_number, version }: Row): SpanPlace => ({
+  ...{ id, parentId: parent_id, createdAt: created_at, stepNumber: step_number, version },
+});
+
+function belowTrace(unordered: readonly Row[], trace: OfRow | undefined): Below {
+  const spans = inRunOrder(unordered, placeOf);
   const names = new Map(spans.map(({ id, name }) => [id, name]));
   const seen = spans.map((row) => {
     const parentName = names.get(row.parent_id ?? '');
@@ -136,7 +143,8 @@ function belowSession(rows: readonly Row[]): Pick<ScoredRecord, 'spans' | 'trace
     rows.filter(({ type }) => isSpanKind(type)),
     ({ trace_id }) => trace_id,
   );
-  const traces = rows.flatMap((row) =>
+  const inTurn = rows.toSorted((one, other) => inOrder(placeOf(one), placeOf(other)));
+  const traces = inTurn.flatMap((row) =>
     row.type === 'trace' ? [{ ...asScored(row), spans: belowTrace(spans.get(row.id) ?? [], row).all }] : [],
   );
   return { traces, spans: traces.flatMap(({ spans }) => spans) };
@@ -242,7 +250,7 @@ function readRecords(
                   intDiv(${CHARACTERS_IN_ALL}, greatest(1, counts[assumeNotNull(records.${cutWithin})])))) AS most,`;
   return clickhouse.query({
     name: 'records to score',
-    sql: `${cutWithin ? counts : ''} SELECT ${cutWithin ? most : ''} id, type, trace_id, parent_id, session_id, created_at, version, ${long('input')}, input_is_json, ${lengthOf('input')},
+    sql: `${cutWithin ? counts : ''} SELECT ${cutWithin ? most : ''} id, type, trace_id, parent_id, step_number, session_id, created_at, version, ${long('input')}, input_is_json, ${lengthOf('input')},
                  ${long('output')}, output_is_json, ${lengthOf('output')}, ${long('tools')}, dataset_row_id, dataset_row_ordinal, dataset_input, dataset_output, dataset_metadata,
                  user_metadata, file_modalities, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
             FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,

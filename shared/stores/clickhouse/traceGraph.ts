@@ -14,7 +14,7 @@ export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {
       const wanted = bind(traceIds, 'Array(UUID)');
       return clickhouse.query({
         name: 'records of a trace graph',
-        sql: `SELECT id, type, name, created_at, assumeNotNull(trace_id) AS trace, parent_id, session_id, step_number, ${systemMetrics.join(', ')} FROM records FINAL WHERE ${inRun} AND created_at IN (SELECT created_at FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted}) AND trace_id IN ${wanted} ORDER BY created_at, id`,
+        sql: `SELECT id, type, name, created_at, assumeNotNull(trace_id) AS trace, parent_id, session_id, step_number, version, ${systemMetrics.join(', ')} FROM records FINAL WHERE ${inRun} AND created_at IN (SELECT created_at FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted}) AND trace_id IN ${wanted} ORDER BY created_at, id`,
         params: binder.params,
         row: toRecord,
       });
@@ -47,14 +47,16 @@ interface Row {
   parent_id: string | null;
   session_id: string;
   step_number: number | null;
+  version: string;
 }
 
 function toRecord(row: unknown): GraphRecord {
-  const { id, type, name, created_at, trace, parent_id, session_id, step_number, ...measured } = row as Row;
+  const { id, type, name, created_at, trace, parent_id, session_id, step_number, version, ...measured } = row as Row;
   const present = Object.entries(measured).filter(([, value]) => value !== null);
   return {
     ...{ id, type, name, traceId: trace, parentId: parent_id, sessionId: session_id, stepNumber: step_number },
     createdAt: timeOfColumn(created_at),
+    version: Number(version),
     // 64-bit integers arrive as text.
     numbers: Object.fromEntries(present.map(([metric, value]) => [metric, Number(value)])),
   };
