@@ -1,6 +1,7 @@
 import { storable } from '../json/storable.ts';
 import { jsonProblem } from '../wire/recordParts.ts';
 import { AttributeLayout } from './attributeLayout.ts';
+import { readableJson } from './readableJson.ts';
 
 /** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
 export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
@@ -36,8 +37,9 @@ export class Attributes {
     return attributes;
   }
 
-  /** Adds one while they are read; the last one of a name counts. */
-  set(name: string, value: AttributeValue): void {
+  /** Adds one while they are read; the last one of a name counts. JSON texts lose the escapes that hide their words. */
+  set(name: string, given: AttributeValue): void {
+    const value = typeof given === 'string' ? readableJson(given) : given;
     this.#layout = this.#layout.with(name);
     if (this.#layout.length > this.#values.length) this.#values.push(value);
     else this.#values[this.#layout.positions.get(name) as number] = value;

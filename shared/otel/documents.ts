@@ -1,6 +1,7 @@
 import { storableKey } from '../json/storable.ts';
 import { type AttributeTree, type AttributeValue, structureOf, textOf } from './attributes.ts';
-import { append, isNothing, isTree } from './messages.ts';
+import { isNothing, isTree } from './messageForms.ts';
+import { append } from './messages.ts';
 import type { RetrievedDocument } from './spanContent.ts';
 
 /**

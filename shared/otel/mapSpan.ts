@@ -166,18 +166,18 @@ function addTexts(mapped: MappedSpan, content: SpanContent): { said: [string, At
   if (content.input !== undefined) {
     const given = type === 'llm' && typeof content.input === 'string' ? messagesOf(content.input, 'user') : content.input;
     const input = typeof given === 'string' ? given : given.map((one, index) => known(`input.${index}`, 'user', one));
-    mapped.input = type === 'tool' || type === 'retriever' ? textOfStep(input) : input;
-    if (type === 'retriever' && typeof input !== 'string' && !(input.length === 1 && input.every(isText)))
+    mapped.input = type === 'tool' ? textOfCall(input) : type === 'retriever' ? textOfStep(input) : input;
+    if ((type === 'retriever' || type === 'tool') && typeof input !== 'string' && !(input.length === 1 && input.every(isText)))
       said.push(['gen_ai.input.messages', JSON.stringify(input)]);
   }
   if (content.output !== undefined) {
     const output = isMessage(content.output) ? known('output', 'assistant', content.output) : content.output;
     if (type === 'llm') mapped.output = isMessage(output) ? output : { role: 'assistant', content: textOfStep(output) };
     else if (type === 'tool') mapped.output = textOfStep(output);
-    else if (type === 'retriever') {
-      mapped.output = Array.isArray(output) ? output : [{ content: textOfStep(output) }];
-      if (isMessage(output) && !isText(output)) said.push(['gen_ai.output.messages', JSON.stringify(output)]);
-    } else mapped.output = output;
+    else if (type === 'retriever') mapped.output = Array.isArray(output) ? output : [{ content: textOfStep(output) }];
+    else mapped.output = output;
+    if ((type === 'tool' || type === 'retriever') && isMessage(output) && !isText(output))
+      said.push(['gen_ai.output.messages', JSON.stringify(output)]);
   }
   return { said, dropped };
 }
@@ -193,11 +193,22 @@ const isMessage = <M extends SaidMessage>(value: StepOutput<M>): value is M => t
 /** A step's input or output as one text: what was asked last, what was answered, or JSON where no text says it. */
 export function textOfStep(step: StepInput | StepOutput): string {
   if (typeof step === 'string') return step;
-  if (!Array.isArray(step)) return contentText(step.content) || JSON.stringify(step.tool_calls ?? '');
+  if (!Array.isArray(step)) return messageText(step);
+  if (step.length === 0) return '';
   const messages = step.filter((one): one is SaidMessage => 'role' in one);
   if (messages.length === 0) return JSON.stringify(step satisfies (RetrievedDocument | SaidMessage)[]);
   const asked = messages.findLast(({ role }) => role === 'user') ?? messages.at(-1);
   return asked ? contentText(asked.content) : '';
+}
+
+const messageText = ({ content, tool_calls }: SaidMessage): string =>
+  contentText(content) || (tool_calls?.length ? JSON.stringify(tool_calls) : '');
+
+/** What a tool was called with: the arguments, where messages call one tool and say nothing else. */
+function textOfCall(input: StepInput): string {
+  const text = textOfStep(input);
+  const calls = text === '' && typeof input !== 'string' ? input.flatMap(({ tool_calls }) => tool_calls ?? []) : [];
+  return calls.length === 1 ? (calls[0]?.function.arguments ?? '') : text || (calls.length > 0 ? JSON.stringify(calls) : '');
 }
 
 interface SpanError {

@@ -1,6 +1,7 @@
 import { messageRole } from '../wire/messageRoles.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type AttributeTree, type AttributeValue, parseJson, structureOf, textOf } from './attributes.ts';
+import { answerWithin, finishReasonOf, firstText, isNothing, isTree, plainMessage, requestWithin } from './messageForms.ts';
 import type { Event, SaidMessage } from './spanContent.ts';
 
 type ToolCall = NonNullable<LoggedMessage['tool_calls']>[number];
@@ -9,12 +10,20 @@ type ToolCall = NonNullable<LoggedMessage['tool_calls']>[number];
 export const roleOf = (name: AttributeValue | undefined, byDefault: string): string =>
   messageRole(name) ?? (typeof name === 'string' && name !== '' ? name : byDefault);
 
-export const isTree = (value: unknown): value is AttributeTree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** What is read of a message, or says nothing by itself. */
 const readFields: ReadonlySet<string> = new Set([
-  ...['role', 'type', 'content', 'parts', 'tool_calls', 'function_call', 'tool_call_id', 'refusal', 'finish_reason'],
+  ...[
+    'role',
+    'type',
+    'content',
+    'parts',
+    'tool_calls',
+    'function_call',
+    'tool_call_id',
+    'refusal',
+    'finish_reason',
+    'stop_reason',
+  ],
   ...['reasoning_content', 'reasoning', 'thinking', 'message', 'id', 'index', 'status'],
 ]);
 
@@ -50,7 +59,12 @@ export function messagesOf(value: AttributeValue | undefined, role: string): Sai
   if (typeof value === 'string') return messagesOfText(value, role);
   if (Array.isArray(value)) return value.flatMap((one) => (isOdd(one) ? [oddMessage(one, role)] : messagesOf(one, role)));
   if (!isTree(value)) return [{ role, content: String(value) }];
-  if (Array.isArray(value.messages)) return messagesOf(value.messages, role);
+  const request = requestWithin(value, isMessage);
+  if (request) return messagesOf(request.items, role);
+  return messagesIn(plainMessage(value), role);
+}
+
+function messagesIn(value: AttributeTree, role: string): SaidMessage[] {
   const own = roleOf(value.role, isOfModel(value) ? 'assistant' : role);
   const contents = contentsOf(value);
   const texts = [...contents.reasoning, ...contents.texts];
@@ -64,7 +78,7 @@ export function messagesOf(value: AttributeValue | undefined, role: string): Sai
 
 /** A structure in a list of messages that is none. */
 const isOdd = (value: AttributeValue): value is AttributeTree =>
-  isTree(value) && !Array.isArray(value.messages) && !isItem(value) && !hasContents(value);
+  isTree(value) && !requestWithin(value, isMessage) && !isItem(value) && !hasContents(plainMessage(value));
 
 /** It is kept as JSON. A role alone is a message of nothing. */
 function oddMessage(value: AttributeTree, byDefault: string): SaidMessage {
@@ -74,12 +88,15 @@ function oddMessage(value: AttributeTree, byDefault: string): SaidMessage {
 
 function messagesOfText(text: string, role: string): SaidMessage[] {
   const json = parseJson(text);
-  const isMessages = Array.isArray(json) ? json.some(isMessage) : isMessage(json) || hasMessages(json);
+  const isMessages = Array.isArray(json) ? json.some(isMessage) : isMessage(json) || isRequest(json);
   return isMessages ? messagesOf(json, role) : [{ role, content: text }];
 }
 
-const isMessage = (value: unknown): boolean =>
-  isTree(value) && (isItem(value) || Array.isArray(value.parts) || (typeof value.role === 'string' && hasContents(value)));
+function isMessage(given: AttributeValue | undefined): boolean {
+  if (!isTree(given)) return false;
+  const value = plainMessage(given);
+  return isItem(value) || Array.isArray(value.parts) || (typeof value.role === 'string' && hasContents(value));
+}
 
 /** Whether a structure has anything that the contents of a message are read from. */
 export const hasContents = (value: AttributeTree): boolean => placesOfContents.some((name) => name in value);
@@ -89,14 +106,14 @@ const placesOfContents = ['content', 'parts', 'tool_calls', 'function_call', 're
 const isItem = ({ type }: AttributeTree): boolean => items.has(type);
 const items: ReadonlySet<unknown> = new Set(['function_call', 'function_call_output', 'reasoning']);
 const isOfModel = ({ type }: AttributeTree): boolean => type === 'function_call' || type === 'reasoning';
-const hasMessages = (value: unknown): boolean =>
-  isTree(value) && Array.isArray(value.messages) && value.messages.every(isMessage);
+const isRequest = (value: AttributeValue | undefined): boolean => isTree(value) && requestWithin(value, isMessage) !== undefined;
 
 /** Whether a structure is an answer, or several: an application that asks for JSON gets others, which are texts. */
-const isAnswer = (value: unknown): boolean => {
+function isAnswer(value: AttributeValue | undefined): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every(isAnswer);
-  return isMessage(value) || (isTree(value) && (Array.isArray(value.choices) || isMessage(value.message)));
-};
+  if (!isTree(value)) return false;
+  return isMessage(value) || Array.isArray(value.choices) || (answerWithin(value, isMessage)?.items.every(isAnswer) ?? false);
+}
 
 /** A call takes some 120,000 arguments, and a message may have more parts. */
 export const append = <T>(to: T[], items: readonly T[]): void => {
@@ -113,25 +130,31 @@ interface Answer extends Contents {
   others: [string, AttributeValue][];
 }
 
+export type AnswerForm = 'choices' | 'parts' | 'conversation';
+
 /**
- * The answer of a model: the first of its choices. Reasoning and further choices become events.
+ * The answer of a model: the first of its choices. Messages of several speakers are a conversation, whose answer is the last that the model gave.
+ * Reasoning and all other messages become events.
  * @param value a text may be the JSON of messages or choices
- * @param form `parts`: the messages are one answer in pieces, as long as no two of them have a text
+ * @param form `parts`: the messages are one answer in pieces, as long as no two of them have a text; `conversation`: they follow each other
  */
 export function answerOf(
   value: AttributeValue | undefined,
-  form: 'choices' | 'parts' = 'choices',
+  form: AnswerForm = 'choices',
 ): { output?: SaidMessage; answer?: AttributeValue; events?: Event[]; finishReason?: string } {
   const events: Event[] = [];
   let first: Answer | undefined;
   const json = typeof value === 'string' ? parseJson(value) : undefined;
   const given = isAnswer(json) ? json : value;
   const inParts = form === 'parts' || (Array.isArray(given) && given.some((one) => isTree(one) && isItem(one)));
-  for (const answer of answersIn(given)) {
+  const answers = answersIn(given);
+  const last = form === 'conversation' || isConversation(answers) ? lastOf(answers) : undefined;
+  for (const answer of answers) {
     const { texts, reasoning, toolCalls } = answer;
     for (const content of answer.isReasoning ? [...reasoning, ...texts] : reasoning) events.push({ type: 'reasoning', content });
     if (answer.isReasoning) continue;
-    if (!first) first = answer;
+    if (last && answer !== last) events.push(eventOf(answer));
+    else if (!first) first = answer;
     else if (inParts && first.role === answer.role && (first.texts.length === 0 || texts.length === 0)) {
       append(first.texts, texts);
       append(first.toolCalls, toolCalls);
@@ -147,36 +170,64 @@ export function answerOf(
   };
 }
 
+const isOfAssistant = ({ role, isReasoning }: Answer): boolean => role === 'assistant' && !isReasoning;
+
+/** Choices are all the model's own. */
+const isConversation = (answers: readonly Answer[]): boolean =>
+  answers.some(isOfAssistant) && answers.some(({ role, isReasoning }) => !isReasoning && role !== 'assistant');
+
+/** The last that the model said, or else called; of a conversation without it, what was said last. */
+const lastOf = (answers: readonly Answer[]): Answer | undefined =>
+  answers.findLast((one) => isOfAssistant(one) && one.texts.some((text) => text !== '')) ??
+  answers.findLast(isOfAssistant) ??
+  answers.findLast(({ isReasoning }) => !isReasoning);
+
 const reasoningRoles: ReadonlySet<unknown> = new Set(['thinking', 'reasoning']);
 
 /** Messages, also those that are each wrapped in what a provider says of a choice. */
 function answersIn(value: AttributeValue | undefined): Answer[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap(answersIn);
-  if (!isTree(value)) {
-    const texts = [textOf(value)];
-    const nothing = { reasoning: [], toolCalls: [], responses: [], finishReason: undefined, structure: undefined, others: [] };
-    return [{ ...nothing, texts, role: 'assistant', isReasoning: false }];
+  if (!isTree(value)) return [{ ...nothing(), texts: [textOf(value)] }];
+  const within = answerWithin(value, isMessage);
+  if (!within) return answersOf(plainMessage(value));
+  const answers = within.items.flatMap(answersIn);
+  const of = answers.findLast(isOfAssistant) ?? answers.at(-1);
+  if (of) {
+    of.finishReason ??= within.finishReason;
+    of.others = [...of.others, ...within.beside];
   }
-  if (Array.isArray(value.choices)) return value.choices.flatMap(answersIn);
-  const finishReason = firstText(value.finish_reason);
-  if (isTree(value.message))
-    return answersIn(value.message).map((one) => ({
-      ...one,
-      finishReason: one.finishReason ?? finishReason,
-      others: [...one.others, ...othersIn(value)],
-    }));
+  return answers;
+}
+
+const nothing = (): Answer => ({
+  ...{ texts: [], reasoning: [], toolCalls: [], responses: [], role: 'assistant', isReasoning: false },
+  ...{ finishReason: undefined, structure: undefined, others: NO_OTHERS },
+});
+
+/** A message, and what tools answered in it where it says more than that. */
+function answersOf(value: AttributeTree): Answer[] {
   const contents = contentsOf(value);
-  append(
-    contents.texts,
-    contents.responses.map(({ text }) => text),
-  );
-  const ofMessage = othersIn(value);
-  const others = contents.responses.length === 0 ? ofMessage : [...ofMessage, ...contents.responses.flatMap(othersOfResponse)];
-  const isReasoning = reasoningRoles.has(value.role ?? value.type);
+  const { texts, toolCalls, responses } = contents;
   const said = value.content ?? value.parts;
-  const structure = typeof said === 'object' && said !== null ? said : undefined;
-  return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason, structure, others }];
+  const answer: Answer = {
+    ...contents,
+    role: roleOf(value.role, 'assistant'),
+    isReasoning: reasoningRoles.has(value.role ?? value.type),
+    finishReason: finishReasonOf(value),
+    structure: typeof said === 'object' && said !== null ? said : undefined,
+    others: othersIn(value),
+  };
+  if (responses.length === 0) return [answer];
+  if (texts.length > 0 || toolCalls.length > 0) {
+    const results = responses.map(({ text, others }) => ({ ...nothing(), role: 'tool', texts: [text], others }));
+    return [answer, ...results];
+  }
+  append(
+    texts,
+    responses.map(({ text }) => text),
+  );
+  return [{ ...answer, others: [...answer.others, ...responses.flatMap(othersOfResponse)] }];
 }
 
 const eventOf = ({ role, texts, toolCalls, finishReason, others }: Answer): Event => ({
@@ -208,6 +259,7 @@ function message(
 const withOthers = (said: SaidMessage, others: [string, AttributeValue][]): SaidMessage =>
   others.length === 0 ? said : { ...said, others: [...(said.others ?? []), ...others] };
 
+/** @param message a plain one */
 function contentsOf(message: AttributeTree): Contents {
   const contents: Contents = { texts: [], reasoning: [], toolCalls: [], responses: [] };
   const { parts, content } = message;
@@ -239,6 +291,8 @@ function addPart(contents: Contents, part: AttributeValue | undefined): void {
     case 'function_call':
       contents.toolCalls.push(...toolCallOf(part));
       return;
+    case 'step-start':
+      return;
     case 'tool_call_response':
     case 'tool_result':
     case 'tool-result':
@@ -257,44 +311,50 @@ function addPart(contents: Contents, part: AttributeValue | undefined): void {
 }
 
 /** Where a provider does not show it, it is there without any. */
-function addReasoning({ reasoning }: Contents, { content, thinking, text, summary }: AttributeTree): void {
-  const said = [content, thinking, text, summary].find((one) => !isNothing(one));
+function addReasoning({ reasoning }: Contents, { content, thinking, text, summary, reasoning: own }: AttributeTree): void {
+  const said = [content, thinking, text, own, summary].find((one) => !isNothing(one));
   if (said !== undefined) reasoning.push(resultText(said));
 }
 
-/** Null, or a text or list of nothing. */
-export const isNothing = (value: AttributeValue | undefined): boolean =>
-  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
-
-/** Parts that say by their only name what they are: those of Bedrock and Gemini. */
+/** Parts that say by their only name what they are: those of Bedrock, Gemini and Genkit, and the tools in the messages of user interfaces. */
 function addBlock(contents: Contents, part: AttributeTree): boolean {
-  const call = part.toolUse ?? part.functionCall;
-  const response = part.toolResult ?? part.functionResponse;
-  const reasoning = isTree(part.reasoningContent) ? part.reasoningContent.reasoningText : undefined;
+  const call = part.toolUse ?? part.functionCall ?? part.function_call ?? part.toolRequest;
+  const response = part.toolResult ?? part.functionResponse ?? part.function_response ?? part.toolResponse;
+  const reasoning = isTree(part.reasoningContent) ? part.reasoningContent.reasoningText : part.reasoning;
+  const invocation = part.toolInvocation ?? (isToolOfInterface(part) ? part : undefined);
   if (isTree(call)) contents.toolCalls.push(...toolCallOf(call));
   else if (isTree(response)) contents.responses.push(responseOf(response));
   else if (isTree(reasoning)) contents.reasoning.push(resultText([reasoning]));
-  else return false;
+  else if (typeof reasoning === 'string') contents.reasoning.push(reasoning);
+  else if (isTree(invocation)) {
+    contents.toolCalls.push(...toolCallOf({ toolName: String(part.type).slice(TOOL.length), ...invocation }));
+    if (!isNothing(invocation.result ?? invocation.output)) contents.responses.push(responseOf(invocation));
+  } else return false;
   return true;
 }
+
+const TOOL = 'tool-';
+const isToolOfInterface = ({ type, toolCallId }: AttributeTree): boolean =>
+  typeof type === 'string' && type.startsWith(TOOL) && typeof toolCallId === 'string';
 
 /** Text of a part. Pictures, sounds and files have no record of their own: they are kept whole, as an address or a data URL. */
 function partText(part: AttributeTree): string {
   const { type, text, content, uri, image_url: image, refusal } = part;
   if (typeof text === 'string') return text;
   if (typeof refusal === 'string') return refusal;
-  const source = isTree(part.source) ? part.source : isTree(part.inlineData) ? part.inlineData : part;
+  const source = [part.source, part.inlineData, part.inline_data, part.fileData, part.file_data, part.media].find(isTree) ?? part;
   const data = type === 'blob' ? content : source.data;
   const mime = firstText(source.mime_type, source.media_type, source.mimeType, source.mediaType);
   if (typeof data === 'string' && (type === 'blob' || mime !== undefined))
     return /^(data|https?):/.test(data) ? data : `data:${mime ?? 'application/octet-stream'};base64,${data}`;
-  const address = isTree(image) ? image.url : (image ?? uri ?? source.url ?? part.image);
+  const address = isTree(image) ? image.url : (image ?? uri ?? source.url ?? source.file_uri ?? source.fileUri ?? part.image);
   if (typeof address === 'string') return address;
   return typeof content === 'string' ? content : JSON.stringify(part);
 }
 
 function toolCallOf(call: AttributeValue): ToolCall[] {
   if (!isTree(call)) return [];
+  if (isTree(call.payload)) return toolCallOf(call.payload); // a chunk of Mastra's stream
   const of = isTree(call.function) ? call.function : call;
   const name = firstText(of.name, call.toolName);
   if (name === undefined) return [];
@@ -329,7 +389,8 @@ const saysNoFault = (name: string, value: AttributeValue): boolean =>
   (name === 'is_error' && value === false) || (name === 'status' && (value === 'success' || value === 'completed'));
 
 /** By what a call and its result are known to belong together; the items of OpenAI's Responses have an id of their own besides. */
-const idOf = (part: AttributeTree): string | undefined => firstText(part.call_id, part.toolCallId, part.toolUseId, part.id);
+const idOf = (part: AttributeTree): string | undefined =>
+  firstText(part.call_id, part.toolCallId, part.toolUseId, part.id, part.ref);
 
 /** What a tool answered: the texts, where it is nothing but texts. */
 function resultText(value: AttributeValue): string {
@@ -338,10 +399,6 @@ function resultText(value: AttributeValue): string {
 }
 
 const isText = (part: AttributeValue): part is { text: string } => isTree(part) && typeof part.text === 'string';
-
-function firstText(...values: (AttributeValue | undefined)[]): string | undefined {
-  return values.find((value): value is string => typeof value === 'string' && value !== '');
-}
 
 /** The text of a message's content, parts one below the other. */
 export const contentText = (content: LoggedMessage['content']): string =>

@@ -1,6 +1,7 @@
 import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
 import { plainValues } from './documents.ts';
-import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
+import { isTree } from './messageForms.ts';
+import { answerOf, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan } from './span.ts';
 import type { MappedKind, RetrievedDocument, SpanContent, SpanRole } from './spanContent.ts';
 

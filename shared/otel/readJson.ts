@@ -1,7 +1,7 @@
 import { checkValues } from '../json/jsonValues.ts';
 import { storable } from '../json/storable.ts';
 import { textOf } from '../wire/textOf.ts';
-import { isTree } from './messages.ts';
+import { isTree } from './messageForms.ts';
 import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, MAX_DEPTH } from './readExport.ts';
 
 /**

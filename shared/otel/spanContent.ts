@@ -58,14 +58,36 @@ export interface SpanRole {
   callsModel: boolean;
 }
 
-/** The first content's word counts, field by field; the others fill what it leaves open. The metadata is that of all. */
+/** Whether a step's input or output is none, or messages without a text and without a call. */
+export function saysNothing(step: StepInput | StepOutput | undefined): boolean {
+  if (step === undefined || step === '') return true;
+  if (typeof step === 'string') return false;
+  if (!Array.isArray(step)) return isEmptyMessage(step);
+  return step.every((one) => 'role' in one && isEmptyMessage(one));
+}
+
+const isEmptyMessage = ({ content, tool_calls, others }: SaidMessage): boolean =>
+  (content === '' || content.length === 0) && !tool_calls?.length && !others;
+
+/**
+ * The first content's word counts, field by field; the others fill what it leaves open, an input or output that says nothing among it. The metadata is
+ * that of all.
+ */
 export function firstOf(...contents: SpanContent[]): SpanContent {
-  const all: Record<string, unknown> = {};
+  const all: SpanContent & Record<string, unknown> = {};
   const metadata: NonNullable<SpanContent['metadata']> = [];
   for (const content of contents) {
+    if (isEmptied(all.input, content.input)) all.input = content.input;
+    if (isEmptied(all.output, content.output)) {
+      all.output = content.output;
+      all.answer = content.answer;
+    }
     for (const name in content) all[name] ??= content[name as keyof SpanContent];
     if (content.metadata) append(metadata, content.metadata);
   }
   if (all.metadata) all.metadata = metadata;
   return all;
 }
+
+const isEmptied = (known: SpanContent['output' | 'input'], other: SpanContent['output' | 'input']): boolean =>
+  known !== undefined && other !== undefined && saysNothing(known) && !saysNothing(other);

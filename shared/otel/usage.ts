@@ -1,5 +1,5 @@
 import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
-import { isTree } from './messages.ts';
+import { isTree } from './messageForms.ts';
 import type { ReportedUsage, SpanRole } from './spanContent.ts';
 import { costNamed, type Figure, figuresIn, tokensNamed, wordsOf } from './usageNames.ts';
 

@@ -1,5 +1,6 @@
 import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
-import { answerOf, isTree, messagesOf } from './messages.ts';
+import { isTree } from './messageForms.ts';
+import { answerOf, messagesOf } from './messages.ts';
 import { isDurationOf, type OtelSpan } from './span.ts';
 import type { SpanContent, SpanRole } from './spanContent.ts';
 
