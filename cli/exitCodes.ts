@@ -17,6 +17,8 @@ export const exitCodes = {
   file: 7,
   /** The run has paused by itself, and there is no terminal at which somebody would see it. */
   runPaused: 8,
+  /** Every row of the run failed. */
+  allRowsFailed: 9,
   /** The gate: quality has dropped. */
   gateFailed: 10,
   /** The gate: too few rows to tell. */

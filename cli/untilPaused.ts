@@ -1,6 +1,8 @@
-import type { ExperimentProgress, ExperimentResponse } from '../client/index.ts';
+import type { ExperimentProgress, ExperimentResponse, ServiceClient } from '../client/index.ts';
 import { type ExitCode, exitCodes } from './exitCodes.ts';
-import { remark, sayJson, type Terminal } from './terminal.ts';
+import { readFailures } from './failures/readFailures.ts';
+import { failuresText } from './output/failuresText.ts';
+import { remark, sayJson, type Terminal, widthOf } from './terminal.ts';
 
 type Experiment = Pick<ExperimentResponse, 'id' | 'project_id'>;
 
@@ -19,9 +21,17 @@ export function untilPaused({ stderr, signal }: Terminal) {
       pausing.abort(new Error('the run has paused'));
     },
     /** Says why the run has paused; undefined where it has not. */
-    async report(terminal: Terminal, experiment: Experiment | undefined, asJson: boolean): Promise<ExitCode | undefined> {
+    async report(
+      terminal: Terminal,
+      client: ServiceClient,
+      experiment: Experiment | undefined,
+      asJson: boolean,
+    ): Promise<ExitCode | undefined> {
       if (!paused || !experiment || signal.aborted) return undefined;
-      if (asJson) await sayJson(terminal, { experiment, progress: paused });
+      const failures = await readFailures(client, experiment, paused, signal);
+      if (asJson) await sayJson(terminal, { experiment, progress: paused, failures: failures?.reasons ?? [] });
+      else if (failures)
+        await remark(terminal, failuresText(failures, experiment.project_id, widthOf(terminal.stderr, terminal.environment)));
       const { rows_done, rows_total, message } = paused;
       const place = `${experiment.id} --project-id ${experiment.project_id}`;
       await remark(

@@ -77,7 +77,7 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
     });
   } catch (err) {
     display.end();
-    const paused = await pause.report(terminal, experiment, options.json === true);
+    const paused = await pause.report(terminal, client, experiment, options.json === true);
     if (paused !== undefined) return paused;
     if (terminal.signal.aborted) await remark(terminal, lastWords(experiment, file, definition.function !== undefined));
     if (!(err instanceof ExperimentRunError)) throw err;

@@ -7,8 +7,10 @@ import {
 } from '../../client/index.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
+import { readFailures } from '../failures/readFailures.ts';
 import { findExperiment, type ProjectOptions } from '../findExperiment.ts';
 import { nextSteps } from '../nextSteps.ts';
+import { failuresText } from '../output/failuresText.ts';
 import { gateExitCodes, gateReport } from '../output/gateReport.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
 import { resultsText } from '../output/resultsText.ts';
@@ -38,7 +40,7 @@ export async function watch(terminal: Terminal, words: string, options: WatchOpt
     });
   } catch (err) {
     display.end();
-    const paused = await pause.report(terminal, experiment, options.json === true);
+    const paused = await pause.report(terminal, client, experiment, options.json === true);
     if (paused !== undefined) return paused;
     if (terminal.signal.aborted) await remark(terminal, `The run goes on in the service. ${nextSteps(experiment)}`);
     throw err;
@@ -57,11 +59,15 @@ export async function showResults(
   gate?: GateResult,
 ): Promise<ExitCode> {
   const experiment = await client.send<ExperimentResponse>(`/projects/${project_id}/experiments/${id}`);
-  if (asJson) await sayJson(terminal, { experiment, progress, gate });
-  else await say(terminal, resultsText(experiment, progress, widthOf(terminal.stdout, terminal.environment)));
+  const failures = await readFailures(client, { id, project_id }, progress, terminal.signal);
+  const width = widthOf(terminal.stdout, terminal.environment);
+  if (asJson) await sayJson(terminal, { experiment, progress, gate, failures: failures?.reasons ?? [] });
+  else await say(terminal, resultsText(experiment, progress, width));
+  if (failures && !asJson) await say(terminal, `\n${failuresText(failures, project_id, width)}`);
   const { settings_not_sent: unsent } = progress;
   if (unsent?.length) await remark(terminal, `Not sent to this model: ${unsent.join(', ')}.`);
   if (gate && !asJson) await say(terminal, `\n${gateReport('text', gate, '')}`);
   if (progress.state === 'failed' || progress.state === 'cancelled') return exitCodes.runFailed;
-  return gate ? gateExitCodes[gate.status] : exitCodes.done;
+  if (gate) return gateExitCodes[gate.status];
+  return progress.rows_failed > 0 && progress.rows_failed === progress.rows_done ? exitCodes.allRowsFailed : exitCodes.done;
 }

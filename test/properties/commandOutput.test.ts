@@ -3,6 +3,8 @@ import { text } from 'node:stream/consumers';
 import { fc, test as property } from '@fast-check/vitest';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
+import { failureReasons } from '../../cli/failures/failureReasons.ts';
+import { failuresText } from '../../cli/output/failuresText.ts';
 import { jsonArrayOf } from '../../cli/output/jsonArrayOf.ts';
 import { progressLine, progressText } from '../../cli/output/progressText.ts';
 import { table } from '../../cli/output/table.ts';
@@ -58,3 +60,51 @@ property.prop([fc.array(fc.jsonValue()), fc.integer({ min: 1, max: 9 })])(
     expect(JSON.parse(await text(Readable.from(jsonArrayOf(pieces()))))).toEqual(JSON.parse(JSON.stringify(values)));
   },
 );
+
+describe('why rows failed', () => {
+  const failed = (messages: readonly string[]) =>
+    messages.map((message, row) => ({ row, trial: 0, trace_id: `trace-${row}`, message }));
+  const reasonsOf = (...messages: string[]) => failureReasons(failed(messages)).map(({ reason, count }) => `${count} ${reason}`);
+
+  test.each([
+    ['numbers', ['timeout after 5000 ms', 'timeout after 5123.5 ms'], ['2 timeout after <n> ms']],
+    ['places', ['line 3 column 5 (char 7)', 'line 13 column 51 (char 71)'], ['2 line <n> column <n> (char <n>)']],
+    ['numbers behind a word', ['user123 is gone', 'user9 is gone'], ['2 user<n> is gone']],
+    ['ids of requests', ['request req_011CSHoEeqs5C35K', 'request req_0aaaaEeqs5C35K2'], ['2 request <id>']],
+    ['UUIDs', ['no 3fa85f64-5717-4562-b3fc-2c963f66afa6', 'no 3fa85f64-5717-4562-b3fc-2c963f66afa7'], ['2 no <id>']],
+    ['times', ['at 2026-01-01T00:00:00Z', 'at 2026-01-02T00:00:00.123Z'], ['2 at <time>']],
+    ['ports', ['connect ECONNREFUSED 127.0.0.1:8080', 'connect ECONNREFUSED 127.0.0.1:9090'], ['2 connect ECONNREFUSED <n>']],
+  ])('%s make no difference', (_, messages, reasons) => {
+    expect(reasonsOf(...messages)).toEqual(reasons);
+  });
+
+  test('statuses and names of models do, and one message is shown as it is', () => {
+    const different = [
+      'status 404',
+      'status 500',
+      'the endpoint answered 429 x',
+      'the endpoint answered 503 x',
+      'no gpt-4o',
+      'no gpt-5',
+    ];
+    expect(reasonsOf(...different)).toEqual(different.map((message) => `1 ${message}`));
+    expect(reasonsOf('took 12 s\n  of 10', 'took 12 s\n  of 10')).toEqual(['2 took 12 s of 10']);
+  });
+
+  test('what stands in quotes makes none where there would be more than ten reasons', () => {
+    const messages = [...'abcdefghijkl'].map((letter) => `"${letter}" is not valid JSON`);
+    expect(reasonsOf(...messages.slice(0, 3))).toHaveLength(3);
+    expect(reasonsOf(...messages)).toEqual(['12 "…" is not valid JSON']);
+  });
+
+  property.prop([fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 30 }), fc.integer({ min: 60, max: 120 })])(
+    'every row is counted once, and lines fit',
+    (messages, width) => {
+      const reasons = failureReasons(failed(messages));
+      expect(reasons.reduce((sum, { count }) => sum + count, 0)).toBe(messages.length);
+      for (const { count, examples } of reasons) expect(examples).toHaveLength(Math.min(3, count));
+      const lines = failuresText({ reasons, read: messages.length, failed: messages.length }, 'p', width).split('\n');
+      for (const line of lines.slice(0, -1)) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+    },
+  );
+});
