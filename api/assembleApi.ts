@@ -69,7 +69,10 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
   records.writer.whenStored(domain.scoring.written);
   const app = createApp({
     endpoints: [
-      ...healthRoutes({ health: createHealth(stores, around.pingTemporal, experiments.stuckRuns), version: VERSION }),
+      ...healthRoutes({
+        health: createHealth(stores, around.pingTemporal, experiments.stuckRuns, records.writer),
+        version: VERSION,
+      }),
       ...accountEndpoints(domain, clients),
       ...projectEndpoints(domain),
       ...recordEndpoints(domain, gate, bodies),

@@ -34,6 +34,7 @@ const store: RecordStore = {
   deleted: async () => [],
   records: async () => [],
   block: keep,
+  removeMisplaced: async () => {},
 };
 const writer = new RecordWriter({ store });
 const run = { projectId: newId(), runId: newId() };

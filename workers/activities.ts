@@ -28,6 +28,7 @@ import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 import { currentRun } from './currentRun.ts';
 import { mustGiveUp } from './giveUp.ts';
 import { type ScoreRangeDeps, scoreRange } from './scoreRange.ts';
+import { watchStandStill } from './standStill.ts';
 
 export interface ActivityDeps {
   ledger: RunLedger;
@@ -155,6 +156,8 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         const chunk = await stillGiven(run, given, context);
         const attempt = attemptNumber(run.workflowNumber, chunk.round, context.info.attempt);
         const part = `${chunk.from}-${given.to}`;
+        const standStill = watchStandStill(context);
+        const stopping = AbortSignal.any([context.cancellationSignal, standStill.signal]);
         const slots = rowSlots(deps.coordination.concurrency, run.experimentId, run.settings.concurrency);
         const recorded = { from: chunk.from, to: chunk.from };
         let running = 0;
@@ -222,20 +225,25 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
               runner,
               memory: deps.rowMemory,
               // While the shared slots cannot be had the rows wait: what is under way goes on, and no row starts over.
-              takeSlot: (signal: AbortSignal) => stored(() => slots.take(signal), signal),
+              async takeSlot(signal: AbortSignal) {
+                const release = await stored(() => slots.take(signal), signal);
+                standStill.look(); // no row begins that another worker has begun
+                return release;
+              },
               handOver,
               onLate: ({ ordinal }: ExperimentRow, workedMs: number) =>
                 deps.log.warn({ experimentId: run.experimentId, ordinal, workedMs }, 'a row did not end by its time limit'),
               untilStored: stored,
               onProgress,
             };
-            return await runRows(around, run, chunk, attempt, context.cancellationSignal, () =>
-              mustGiveUp(deps, run, context, ending),
+            return await runRows(around, run, chunk, attempt, stopping, async () =>
+              standStill.signal.aborted ? 0 : mustGiveUp(deps, run, context, ending),
             );
           } finally {
             await runner.close();
           }
         } finally {
+          standStill.stop();
           reports.stop();
           running = 0;
           publish();

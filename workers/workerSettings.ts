@@ -16,8 +16,11 @@ export interface WorkerSettings {
 /** A chunk of rows holds its slot for minutes; a run that waits for its caller gives it back. A pass of scoring holds up to 250 records in memory. */
 const slots: WorkerSettings['slots'] = { workflows: 40, control: 200, rows: 200, scoring: 50, maintenance: 10 };
 
-/** Chunks of rows come by one poll: with more, the worker that polled first is given all chunks of a run while the others stand idle. */
-const pollers: WorkerSettings['pollers'] = { workflows: 10, control: 1, rows: 1, scoring: 2, maintenance: 1 };
+/**
+ * Chunks of rows come by one poll: with more, the worker that polled first is given all chunks of a run while the others stand idle. A worker that stands
+ * still is given a task for each of its polls all the same, and each waits 10 s before another has it: of 5 polls for workflows one takes new tasks.
+ */
+const pollers: WorkerSettings['pollers'] = { workflows: 5, control: 1, rows: 1, scoring: 2, maintenance: 1 };
 
 export function workerSettings(config: Config): WorkerSettings {
   const { TEMPORAL_DEPLOYMENT_NAME: name, TEMPORAL_BUILD_ID: buildId } = config;

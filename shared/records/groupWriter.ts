@@ -5,11 +5,11 @@ import type { IngestCounters } from './ingestCounters.ts';
 import type { OpenedSessions } from './openedSessions.ts';
 import { asUnavailable, isTransient, persistBlock } from './persistBlock.ts';
 import type { RecordChange } from './recordChange.ts';
-import type { RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
+import type { HeldLocks, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { type SettledGroup, settleGroup } from './settleGroup.ts';
 import type { VersionClock } from './versionClock.ts';
 import type { CallPrices } from './withCost.ts';
-import { lockOf, locksOf } from './writeLocks.ts';
+import { isFree, LocksLost, LocksTaken, lockOf, locksOf } from './writeLocks.ts';
 import type { QueuePosition } from './writeQueue.ts';
 import type { WriteRequest } from './writeRequest.ts';
 
@@ -17,6 +17,10 @@ export interface GroupWriterDeps {
   store: RecordStore;
   withLocks: WithLocks;
   guard: WriteGuard;
+  /** False for a request that is to wait and comes back by itself: its records are being erased. */
+  mayWrite(request: WriteRequest): boolean;
+  /** Takes a request that is to be written anew. */
+  putBack(request: WriteRequest): void;
   held: HeldUpdates | undefined;
   counters: Pick<IngestCounters, 'drop'>;
   clock: VersionClock;
@@ -30,6 +34,11 @@ export interface GroupWriterDeps {
 
 /** Where a group stands that the guard has let in. */
 interface LetIn extends QueuePosition {
+  confirm: HeldLocks['confirm'];
+  /** Hears of requests that are stored, or may be. */
+  onSent(requests: readonly WriteRequest[]): void;
+  /** Gets what answers the requests that are stored, for the moment when the locks were held to the end. */
+  onStored(answers: readonly (() => void)[]): void;
   /** False where no update of the run's records is held. */
   mayHold(run: RunRef): boolean;
 }
@@ -46,25 +55,52 @@ export class GroupWriter {
     this.#deps = deps;
   }
 
-  async write(group: WriteRequest[], position: QueuePosition): Promise<void> {
-    const runs = new Map(group.map(({ run }) => [lockOf(run), run]));
+  /**
+   * Answers what it writes when the locks were held to the end.
+   * @param waitMs milliseconds for which the locks are waited for; 0: what others have locked is left out
+   * @returns the requests that are left out since another process has their locks
+   */
+  async write(all: WriteRequest[], position: QueuePosition, waitMs: number): Promise<WriteRequest[]> {
+    const answers: (() => void)[] = [];
+    const sent = new Set<WriteRequest>();
     try {
-      await this.#deps.withLocks(locksOf(group), async () => {
-        const holds = this.#holds;
-        const { deleted: gone, withHeldUpdates, outdated } = await this.#deps.guard([...runs.values()], loggedRuns(group));
-        const deleted = new Set(gone.map(lockOf));
-        const holding = new Set(withHeldUpdates.map(lockOf));
-        // The group before this one may have held updates after the guard was asked.
-        const mayHold = (run: RunRef) => holding.has(lockOf(run)) || this.#holds !== holds;
-        const kept = group.filter(({ run }) => !deleted.has(lockOf(run)));
-        for (const request of group)
-          if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
-        if (kept.length > 0) await this.#writeOrSplit(kept, { ...position, mayHold });
-        for (const run of outdated) this.#deps.onOutdated(run);
-      });
+      const left = await this.#deps.withLocks(
+        locksOf(all),
+        async ({ refused, confirm }) => {
+          const group = all.filter((request) => isFree(request, refused) && this.#deps.mayWrite(request));
+          const onSent = (requests: readonly WriteRequest[]) => {
+            for (const request of requests) sent.add(request);
+          };
+          const onStored = (stored: readonly (() => void)[]) => void answers.push(...stored);
+          if (group.length > 0) await this.#writeUnlessDeleted(group, { ...position, confirm, onSent, onStored });
+          return all.filter((request) => !isFree(request, refused));
+        },
+        waitMs,
+      );
+      for (const answer of answers) answer();
+      return left;
     } catch (err) {
-      for (const request of group) request.reject(asUnavailable(err));
+      if (err instanceof LocksTaken) return all;
+      for (const request of all)
+        if (err instanceof LocksLost && sent.has(request) && !request.mayBeStored) this.#deps.putBack(toBeSettled(request));
+        else request.reject(asUnavailable(err));
+      return [];
     }
+  }
+
+  async #writeUnlessDeleted(group: WriteRequest[], position: Omit<LetIn, 'mayHold'>): Promise<void> {
+    const runs = new Map(group.map(({ run }) => [lockOf(run), run]));
+    const holds = this.#holds;
+    const { deleted: gone, withHeldUpdates, outdated } = await this.#deps.guard([...runs.values()], loggedRuns(group));
+    const deleted = new Set(gone.map(lockOf));
+    const holding = new Set(withHeldUpdates.map(lockOf));
+    // The group before this one may have held updates after the guard was asked.
+    const mayHold = (run: RunRef) => holding.has(lockOf(run)) || this.#holds !== holds;
+    const kept = group.filter(({ run }) => !deleted.has(lockOf(run)));
+    for (const request of group)
+      if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
+    if (kept.length > 0) await this.#writeOrSplit(kept, { ...position, mayHold });
+    for (const run of outdated) this.#deps.onOutdated(run);
   }
 
   /**
@@ -75,6 +111,7 @@ export class GroupWriter {
     try {
       await this.#storeGroup(group, position);
     } catch (err) {
+      if (err instanceof LocksLost) throw err;
       const [only] = group;
       if (group.length > 1 && !isTransient(err)) {
         this.#splits++;
@@ -86,20 +123,21 @@ export class GroupWriter {
     }
   }
 
-  /** Answers its requests when it is stored, those that it refuses too: of a group that is tried again none was answered. */
-  async #storeGroup(group: WriteRequest[], { before, sent, isReady, mayHold }: LetIn): Promise<void> {
+  /** Gives out the answers of its requests when it is stored, of those that it refuses too: of a group that is tried again none was answered. */
+  async #storeGroup(group: WriteRequest[], position: LetIn): Promise<void> {
+    const { before, sent, isReady, mayHold, confirm } = position;
     if (group.some(({ changes }) => changes.some((change) => touches(change, sent())))) await before;
     const splits = this.#splits;
     let settled = await this.#settle(group, mayHold);
     await before;
     if (this.#splits !== splits) settled = await this.#settle(group, mayHold);
     isReady(settled.touched);
-    await persistBlock(settled.block);
+    await persistBlock(settled.block, confirm, () => position.onSent(group));
     for (const { run, id } of settled.sessions) this.#deps.opened?.add(run, id); // they need not be looked for again
     // What is left of them counts for nothing, since the records are stored, and expires.
     if (settled.applied.length > 0) await this.#deps.held?.release(settled.applied).catch(() => {});
     const notHeld = await this.#hold(settled.toHold);
-    for (const answer of settled.answers) answer(notHeld);
+    position.onStored(settled.answers.map((answer) => () => answer(notHeld)));
   }
 
   /** @returns those that are not held, and why. */
@@ -129,11 +167,23 @@ export class GroupWriter {
     return notHeld;
   }
 
-  #settle(group: readonly WriteRequest[], mayHold: LetIn['mayHold']): Promise<SettledGroup> {
+  async #settle(group: readonly WriteRequest[], mayHold: LetIn['mayHold']): Promise<SettledGroup> {
+    // What a process stored that had lost its locks stands under the time that it gave the record, which may be another by now.
+    for (const { run, changes } of group.filter(({ mayBeStored }) => mayBeStored))
+      await this.#deps.store.removeMisplaced(run, changes.map(idOf));
     const { store, held, clock, prices, opened, onStored } = this.#deps;
     return settleGroup({ store, held, clock, prices, opened, mayHold, onStored }, group);
   }
 }
+
+/** The request as one whose records may be stored already, ids that were made for it included. */
+const toBeSettled = (request: WriteRequest): WriteRequest => ({
+  ...request,
+  mayBeStored: true,
+  changes: request.changes.map((change) => ('freshId' in change ? { ...change, freshId: false } : change)),
+});
+
+const idOf = (change: RecordChange): string => (change.action === 'update' ? change.id : change.record.id);
 
 /** Whether a change depends on one of these records and traces, or changes it. */
 function touches(change: RecordChange, ids: ReadonlySet<string>): boolean {

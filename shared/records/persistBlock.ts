@@ -1,21 +1,27 @@
 import { ServiceError } from '../errors/errors.ts';
 import type { Block } from './recordStore.ts';
+import { LocksLost } from './writeLocks.ts';
 
 /** Pauses before a block that could not be stored is sent again. */
 const RETRY_MS = [50, 200, 800];
 
-/** Sends a block, up to four times while the store is away; the store knows a repeat by its token. */
-export async function persistBlock(block: Block): Promise<void> {
-  for (const pause of RETRY_MS) {
+/**
+ * Sends a block, up to four times while the store is away; the store knows a repeat by its token.
+ * @param confirm asked before each of its steps: nothing more is sent when it rejects
+ * @param onSent called when the block is stored, or may be
+ */
+export async function persistBlock(block: Block, confirm: () => Promise<void>, onSent: () => void): Promise<void> {
+  for (const pause of [...RETRY_MS, undefined]) {
     try {
-      await block.send();
+      await block.send(confirm);
+      onSent();
       return;
     } catch (err) {
-      if (!isTransient(err)) throw err;
+      if (!(err instanceof LocksLost)) onSent();
+      if (pause === undefined || !isTransient(err) || err instanceof LocksLost) throw err;
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
-  await block.send();
 }
 
 /** Whether the store may take the same block later: it is away, or short of memory or time. */

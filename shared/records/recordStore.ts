@@ -73,7 +73,10 @@ export interface NewRows {
 }
 
 /** The rows of one write. A retry sends the same block again, which is then stored once. */
-export type Block = { send(): Promise<void> };
+export type Block = {
+  /** @param confirm asked before each table: nothing more is sent when it rejects */
+  send(confirm?: () => Promise<void>): Promise<void>;
+};
 
 /** What the writer needs of the store. */
 export interface RecordStore {
@@ -86,6 +89,8 @@ export interface RecordStore {
   /** Newest versions, all fields. */
   records(run: RunRef, keys: readonly StoredKey[]): Promise<StoredRecord[]>;
   block(rows: NewRows): Block;
+  /** Removes what is stored of these records under another `created_at` than that of their newest keys. */
+  removeMisplaced(run: RunRef, ids: readonly string[]): Promise<void>;
 }
 
 /** A lock that holds across processes. Any number may have it at once that share it, else one alone. */
@@ -94,8 +99,23 @@ export interface Lock {
   shared: boolean;
 }
 
-/** Runs `work` while it has these locks. They are taken in this order; where all who take several keep one order, no two wait for each other. */
-export type WithLocks = <T>(locks: readonly Lock[], work: () => Promise<T>) => Promise<T>;
+/** What the work that has locks knows of them. */
+export interface HeldLocks {
+  /** Names of those that another process has. Empty where they were waited for. */
+  refused: ReadonlySet<string>;
+  /**
+   * Makes sure that the locks are held now, before something is written: a process that stood still has lost them.
+   * @throws LocksLost
+   */
+  confirm(): Promise<void>;
+}
+
+/**
+ * Runs `work` while it has these locks. They are taken in this order; where all who take several keep one order, no two wait for each other.
+ * @param waitMs milliseconds for which they are waited for; 0: each is tried, and the work gets the names of those that another process has
+ * @throws LocksTaken when they cannot be had in that time, LocksLost when they were not held until `work` had ended
+ */
+export type WithLocks = <T>(locks: readonly Lock[], work: (held: HeldLocks) => Promise<T>, waitMs: number) => Promise<T>;
 
 /** What a write is to know of its runs. */
 export interface RunsToWrite {

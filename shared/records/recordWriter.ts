@@ -3,12 +3,13 @@ import { ErasuresUnderWay } from './erasuresUnderWay.ts';
 import { GroupWriter } from './groupWriter.ts';
 import type { HeldUpdates } from './heldUpdates.ts';
 import { IngestCounters } from './ingestCounters.ts';
+import { LockedGroups } from './lockedGroups.ts';
 import type { OpenedSessions } from './openedSessions.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';
-import type { RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
+import type { Lock, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { VersionClock } from './versionClock.ts';
 import { type CallPrices, noPrices } from './withCost.ts';
-import { lockOf, lockOfProject, ownLock, sharedLock } from './writeLocks.ts';
+import { LocksTaken, lockOf, lockOfProject, noLocks, ownLock, sharedLock } from './writeLocks.ts';
 import { WriteQueue } from './writeQueue.ts';
 import { type Outcome, type PartsOf, roughBytes, type WriteRequest } from './writeRequest.ts';
 
@@ -39,6 +40,9 @@ export interface RecordWriterOptions {
 // event loop (40 ms for this many), and an insert of this size is still one block: stored whole or not at all.
 const GROUP_BYTES = 8_000_000;
 const QUEUE_BYTES = 128 * 1024 * 1024;
+const LOCK_WAIT_MS = 500;
+/** Half a minute: no lock is held that long by a process that does not go on. */
+const LOCK_TURNS = 60;
 
 /**
  * Writes records in groups: requests that arrive together share one look-up and one insert per table. A write that has returned can be read
@@ -47,11 +51,16 @@ const QUEUE_BYTES = 128 * 1024 * 1024;
  */
 export class RecordWriter {
   readonly counters = new IngestCounters();
-  readonly #withLocks: WithLocks;
+  readonly #withLocks: WithLocks | undefined;
   readonly #guard: WriteGuard;
   readonly #erasures: ErasuresUnderWay;
   readonly #opened: OpenedSessions | undefined;
   readonly #queue: WriteQueue<WriteRequest>;
+  readonly #locked: LockedGroups;
+  /** When requests that are not answered have come, in milliseconds of this process, the oldest first. */
+  readonly #unanswered = new Set<{ since: number }>();
+  /** Resolves when the last work that waits for locks alone has had its turn. */
+  #lockTurn: Promise<unknown> = Promise.resolve();
   #notify: (run: RunRef) => void = () => {};
   #notifyOutdated: (run: RunRef) => void = () => {};
 
@@ -68,7 +77,7 @@ export class RecordWriter {
     now,
     onGroup,
   }: RecordWriterOptions) {
-    this.#withLocks = withLocks ?? ((_keys, work) => work());
+    this.#withLocks = withLocks;
     this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [], outdated: [] }));
     this.#erasures = erasures ?? new ErasuresUnderWay();
     this.#opened = opened;
@@ -80,8 +89,10 @@ export class RecordWriter {
           return (await store.spanKeys(run, traceIds)).filter(({ id }) => !isTaken(id));
         },
       },
-      withLocks: this.#withLocks,
+      withLocks: withLocks ?? ((_locks, work) => work(noLocks)),
       guard: this.#guard,
+      mayWrite: (request) => !this.#waitsForErasure(request),
+      putBack: (request) => this.#queue.putBack(request),
       held,
       prices: prices ?? noPrices,
       opened,
@@ -90,18 +101,20 @@ export class RecordWriter {
       onStored: (run) => this.#notify(run),
       onOutdated: (run) => this.#notifyOutdated(run),
     });
+    const bytesOfGroup = groupBytes ?? GROUP_BYTES;
+    this.#locked = new LockedGroups({ write: groups.write.bind(groups), groupBytes: bytesOfGroup });
     this.#queue = new WriteQueue({
-      write: (all, position) => {
+      write: async (all, position) => {
         const group = all.filter((request) => !this.#waitsForErasure(request));
-        if (group.length === 0) return Promise.resolve();
+        if (group.length === 0) return;
         const sum = (sizeOf: (request: WriteRequest) => number) => group.reduce((all, request) => all + sizeOf(request), 0);
         onGroup?.(
           sum(({ changes }) => changes.length),
           sum(({ bytes }) => bytes),
         );
-        return groups.write(group, position);
+        await (withLocks ? this.#locked.write(group, position) : groups.write(group, position, 0));
       },
-      groupBytes: groupBytes ?? GROUP_BYTES,
+      groupBytes: bytesOfGroup,
       queueBytes: queueBytes ?? QUEUE_BYTES,
     });
   }
@@ -130,6 +143,12 @@ export class RecordWriter {
     return this.#queue.waitingBytes;
   }
 
+  /** Milliseconds for which the oldest request has waited to be stored, and the oldest of those that another process has locked out. */
+  get waitingMs(): { stored: number; locked: number } {
+    const [oldest] = this.#unanswered;
+    return { stored: oldest ? performance.now() - oldest.since : 0, locked: this.#locked.waitingMs };
+  }
+
   async #enqueue(
     run: RunRef,
     changes: readonly RecordChange[],
@@ -138,7 +157,9 @@ export class RecordWriter {
     const bytes = changes.reduce((sum, change) => sum + roughBytes(change), 0);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     this.#queue.add({ run, changes, partsOf, ordinals, bytes, resolve, reject }, [run.projectId], promise);
-    return promise;
+    const one = { since: performance.now() };
+    this.#unanswered.add(one);
+    return promise.finally(() => this.#unanswered.delete(one));
   }
 
   /** From now on `notify` hears of every run to which something was written. */
@@ -158,19 +179,17 @@ export class RecordWriter {
   async exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
     for (;;) {
       await this.#erasures.endOfAll(run);
-      const done = await this.#queue.inTurn(() =>
-        this.#withLocks([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
-          // Another one came first. It is waited for without the lock, so that others may write meanwhile.
-          if (this.#erasures.endOfAll(run)) return undefined;
-          await this.#guard([run], []);
+      const done = await this.#alone([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
+        // Another one came first. It is waited for without the lock, so that others may write meanwhile.
+        if (this.#erasures.endOfAll(run)) return undefined;
+        await this.#guard([run], []);
+        this.#opened?.forget(run);
+        try {
+          return { result: await work() };
+        } finally {
           this.#opened?.forget(run);
-          try {
-            return { result: await work() };
-          } finally {
-            this.#opened?.forget(run);
-          }
-        }),
-      );
+        }
+      });
       if (done) return done.result;
     }
   }
@@ -185,7 +204,25 @@ export class RecordWriter {
   /** Resolves when no write is sent, here or in another process, that was let in before: to the run or, without one, to any of the project. */
   untilWritten(projectId: string, runId?: string): Promise<void> {
     const lock = runId === undefined ? lockOfProject({ projectId }) : lockOf({ projectId, runId });
-    return this.#queue.inTurn(() => this.#withLocks([ownLock(lock)], async () => {}));
+    return this.#alone([ownLock(lock)], async () => {});
+  }
+
+  /**
+   * Runs work that nothing is written beside. The only process that writes stops its queue; where there are several the locks are enough. Of this process
+   * one waits for locks at a time and for half a second, so that another which can have its own comes next.
+   */
+  async #alone<T>(locks: readonly Lock[], work: () => Promise<T>): Promise<T> {
+    const withLocks = this.#withLocks;
+    if (!withLocks) return this.#queue.inTurn(work);
+    for (let turn = 1; ; turn++) {
+      const done = this.#lockTurn.then(() => withLocks(locks, work, LOCK_WAIT_MS));
+      this.#lockTurn = done.catch(() => {});
+      try {
+        return await done;
+      } catch (err) {
+        if (!(err instanceof LocksTaken) || turn >= LOCK_TURNS) throw err;
+      }
+    }
   }
 }
 

@@ -1,5 +1,30 @@
+import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
-import type { Lock } from './recordStore.ts';
+import type { HeldLocks, Lock } from './recordStore.ts';
+
+/** Another process has one of the locks. */
+export class LocksTaken extends ServiceError {
+  constructor(cause?: unknown) {
+    super('Unavailable', 'another process is writing the same records: send this again later', { retryAfterSeconds: 2, cause });
+  }
+}
+
+/** The locks were lost while they were needed: another process may have written meanwhile. */
+export class LocksLost extends ServiceError {
+  constructor(cause?: unknown) {
+    super(
+      'Unavailable',
+      'this process stood still, or lost the metadata store (Postgres), while it was writing: send this again',
+      {
+        retryAfterSeconds: 1,
+        cause,
+      },
+    );
+  }
+}
+
+/** Those of the only process that writes. */
+export const noLocks: HeldLocks = { refused: new Set(), confirm: async () => {} };
 
 /** The name of the lock of a run. */
 export const lockOf = ({ projectId, runId }: RunRef): string => `records/${projectId}/${runId}`;
@@ -31,3 +56,7 @@ export function locksOf(group: readonly { run: RunRef; ordinals?: readonly numbe
     ...[...rows].sort().map(ownLock),
   ];
 }
+
+/** Whether none of the locks that a request needs is among these. */
+export const isFree = (request: Parameters<typeof locksOf>[0][number], refused: ReadonlySet<string>): boolean =>
+  refused.size === 0 || locksOf([request]).every(({ name }) => !refused.has(name));

@@ -121,18 +121,21 @@ export class WriteQueue<R extends { bytes: number }> {
     const before = this.#turn;
     // A group is of many callers: none of them waits for the statements of the one that came first.
     const written = onBehalfOf(undefined, () =>
-      this.#exclusive.then(() => this.#options.write(this.#takeGroup(), { before, sent: () => this.#sent, isReady })),
+      this.#exclusive.then(() =>
+        this.#options.write(takeGroup(this.#waiting, this.#options.groupBytes), { before, sent: () => this.#sent, isReady }),
+      ),
     );
     // One that fails early lets the next one in no sooner than what came before it is done.
     this.#begun(Promise.all([written, before]).then(() => isReady(new Set())));
   }
+}
 
-  #takeGroup(): R[] {
-    let bytes = 0;
-    const full = this.#waiting.findIndex((request, index) => {
-      bytes += request.bytes;
-      return index > 0 && bytes > this.#options.groupBytes;
-    });
-    return this.#waiting.splice(0, full === -1 ? this.#waiting.length : full);
-  }
+/** Takes the first requests that make a group, at least one, out of those that wait. */
+export function takeGroup<R extends { bytes: number }>(waiting: R[], groupBytes: number): R[] {
+  let bytes = 0;
+  const full = waiting.findIndex((request, index) => {
+    bytes += request.bytes;
+    return index > 0 && bytes > groupBytes;
+  });
+  return waiting.splice(0, full === -1 ? waiting.length : full);
 }

@@ -11,6 +11,8 @@ export interface WriteRequest {
   partsOf: PartsOf | undefined;
   /** The rows of an experiment that all of the changes are of; absent where they may be of any record of the run. */
   ordinals: readonly number[] | undefined;
+  /** Set when it was sent to the store and the locks were lost meanwhile. */
+  mayBeStored?: true;
   bytes: number;
   resolve(outcome: Outcome): void;
   reject(err: unknown): void;

@@ -8,6 +8,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import type { RecordChange } from '../../shared/records/recordChange.ts';
 import type { NewKey } from '../../shared/records/recordStore.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { noLocks } from '../../shared/records/writeLocks.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
@@ -92,7 +93,7 @@ test.each([
     store,
     withLocks: async (_locks, work) => {
       if (isAway && fails === 'withLocks') throw away;
-      return work();
+      return work(noLocks);
     },
     guard: async () => {
       if (isAway) throw away;

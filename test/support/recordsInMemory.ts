@@ -28,6 +28,7 @@ export function recordsInMemory({ onKeys, onSend }: StoreHooks) {
       [...members.values()].filter(({ id, trace_id, left }) => !left && id !== trace_id && traceIds.includes(trace_id as string)),
     deleted: async () => [],
     records: async (_run, wanted) => wanted.flatMap(({ id }) => records.get(id) ?? []),
+    removeMisplaced: async () => {},
     block: ({ keys: newKeys, records: versions }) => ({
       async send() {
         if (newKeys.length > 0) await onSend?.('keys', idsOf(newKeys));

@@ -85,8 +85,11 @@ export interface ClickHouse {
   stream<T>(read: ClickHouseRead<T> & { signal?: AbortSignal | undefined }): AsyncGenerator<T>;
   /** Stored when it returns: readable at once and safe against the death of this process. */
   insert(insert: ClickHouseInsert): Promise<void>;
-  /** As `insert`, for inserts of which each list begins when the one before it is stored. To the embedded engine they are one statement. */
-  insertInOrder(steps: readonly (readonly NativeInsert[])[]): Promise<void>;
+  /**
+   * As `insert`, for inserts of which each list begins when the one before it is stored. To the embedded engine they are one statement.
+   * @param confirm asked before each list, or statement: no further one begins when it rejects
+   */
+  insertInOrder(steps: readonly (readonly NativeInsert[])[], confirm?: () => Promise<void>): Promise<void>;
   /** @throws ServiceError `Unavailable` (from either promise) when the engine does not take it or cannot carry it out. */
   deleteFrom(deletion: { table: string; where: string; params?: Record<string, ParamValue> }): RowDeletion;
   /** A statement without a result, such as DDL. */

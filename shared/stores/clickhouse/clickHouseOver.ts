@@ -118,9 +118,11 @@ class Store implements ClickHouse {
     await this.#inserting(table, () => this.#transport.insert(query, body, settings));
   }
 
-  async insertInOrder(steps: readonly (readonly NativeInsert[])[]): Promise<void> {
-    for (const step of this.#transport.insertsInOrder(steps))
+  async insertInOrder(steps: readonly (readonly NativeInsert[])[], confirm?: () => Promise<void>): Promise<void> {
+    for (const step of this.#transport.insertsInOrder(steps)) {
+      await confirm?.();
       await together(step.map(({ table, send }) => this.#inserting(table, send)));
+    }
   }
 
   async #inserting(table: string, send: () => Promise<unknown>): Promise<void> {

@@ -52,6 +52,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
         }),
       ),
     records: (run, keys) => readRecords(clickhouse, run, keys),
+    removeMisplaced: (run, ids) => removeMisplaced(clickhouse, run, ids),
     block({ keys, values, records }) {
       const members = [
         ...keys.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined),
@@ -98,6 +99,33 @@ export async function readRecords(
       row,
     }),
   );
+}
+
+/** Two processes that wrote one record at the same time have each given it a `created_at`, which is part of its place. */
+async function removeMisplaced(clickhouse: ClickHouse, run: RunRef, ids: readonly string[]): Promise<void> {
+  const misplaced = await inChunks(ids, (chunk) =>
+    clickhouse.query({
+      name: 'misplaced records',
+      sql: `SELECT DISTINCT id, created_at FROM records
+            WHERE ${IN_RUN} AND id IN {ids:Array(UUID)}
+              AND (id, created_at) NOT IN (
+                SELECT id, argMax(created_at, version) FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} GROUP BY id)`,
+      params: { ...runParams(run), ids: chunk },
+      row: (row) => row as { id: string; created_at: string },
+    }),
+  );
+  for (const { id, created_at } of misplaced) {
+    const params = { ...runParams(run), ids: [id], times: [timeParam(timeOfColumn(created_at))] };
+    for (const [table, prefix] of [
+      ['records', ''],
+      ['metric_values', 'record_'],
+    ] as const)
+      await clickhouse.deleteFrom({
+        table,
+        where: `${IN_RUN} AND ${prefix}created_at IN {times:Array(DateTime64(6, 'UTC'))} AND ${prefix}id IN {ids:Array(UUID)}`,
+        params,
+      }).gone;
+  }
 }
 
 interface KeyRow {
@@ -165,8 +193,11 @@ interface TableRows {
 function blockOf(clickhouse: ClickHouse, steps: readonly (readonly (TableRows | undefined)[])[]): Block {
   const tables = steps.map((step) => step.filter((rows) => rows !== undefined)).filter((step) => step.length > 0);
   return {
-    async send() {
-      await clickhouse.insertInOrder(tables.map((step) => step.map(({ insert }) => insert)));
+    async send(confirm) {
+      await clickhouse.insertInOrder(
+        tables.map((step) => step.map(({ insert }) => insert)),
+        confirm,
+      );
       for (const { block } of tables.flat()) block.release();
     },
   };

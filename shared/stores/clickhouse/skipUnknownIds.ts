@@ -41,10 +41,10 @@ export function skipUnknownIds(store: RecordStore, engine: Engine, filterBytes =
       const idsOfRuns = idsByRun(rows.keys);
       const block = store.block(rows);
       return {
-        async send() {
+        async send(confirm) {
           const ends = idsOfRuns.map(([run, ids]) => runs.begin(run, ids));
           try {
-            await block.send();
+            await block.send(confirm);
           } catch (err) {
             for (const end of ends) end('uncertain');
             throw err;

@@ -20,8 +20,12 @@ export interface Queries {
 }
 
 export interface Database extends Queries {
-  /** Runs `work` in one transaction. It must await only its own statements: the embedded store is a single session. */
-  transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in one transaction. It must await only its own statements: the embedded store is a single session.
+   * @param first statements without parameters that are sent together with the beginning; `work` gets the rows of the last of them, and a signal that
+   * aborts when the connection breaks
+   */
+  transaction<T>(work: (tx: Queries, rows: Row[], broken: AbortSignal) => Promise<T>, first?: string): Promise<T>;
   /** Rejects when the embedded store cannot go on: it could not write its log, and answers nothing until the process is started again. */
   readonly lost: Promise<never>;
   close(): Promise<void>;
@@ -50,7 +54,7 @@ export interface DatabaseLimits {
   idleMs: number;
 }
 
-const databaseLimits: DatabaseLimits = { statementMs: 60_000, silentMs: 75_000, idleMs: 600_000 };
+const databaseLimits: DatabaseLimits = { statementMs: 60_000, silentMs: 75_000, idleMs: 12_000 };
 
 /**
  * Postgres at `url`, or the embedded one (PGlite) in `directory`, with all migrations applied. The embedded one has no limits: it runs on this process's own
@@ -127,11 +131,17 @@ async function openEmbedded(directory: string): Promise<Database> {
     );
   return {
     ...over(lite),
-    transaction: async (work) => unlessLost(() => lite.transaction((tx: Transaction) => work(over(tx)))),
+    transaction: async (work, first) =>
+      unlessLost(() =>
+        lite.transaction(async (tx: Transaction) => work(over(tx), first ? rowsOfLast(await tx.exec(first)) : [], never)),
+      ),
     lost: lost.promise,
     close: async () => (panic ? undefined : lite.close()),
   };
 }
+
+/** Of a connection that cannot break. */
+const never = new AbortController().signal;
 
 /** Postgres' word for an error after which the server ends by itself, to be started again: the embedded one cannot. */
 const isPanic = (err: unknown): err is Error => err instanceof Error && Reflect.get(err, 'severity') === 'PANIC';
@@ -180,18 +190,24 @@ async function connectServer(
     );
   return {
     ...over(pool),
-    async transaction(work) {
+    async transaction(work, first) {
       const client = await pool.connect().catch(rethrow);
       // One that breaks between two statements fails the next one, which does not know why.
-      client.on('error', lost);
-      const release = (broken?: Error) => {
-        client.off('error', lost);
-        client.release(broken);
+      const broken = new AbortController();
+      const breaks = (err: Error) => {
+        broken.abort(err);
+        lost(err);
+      };
+      client.on('error', breaks);
+      const release = (err?: Error) => {
+        client.off('error', breaks);
+        client.release(err);
       };
       const tx = over(client);
       try {
-        await tx.exec('BEGIN');
-        const value = await work(tx);
+        const begin = first === undefined ? 'BEGIN' : `BEGIN; ${first}`;
+        const begun = await client.query(begin).catch(reportLate(begin)).catch(rethrow);
+        const value = await work(tx, first === undefined ? [] : rowsOfLast(begun), broken.signal);
         await tx.exec('COMMIT');
         release();
         return value;
@@ -231,6 +247,9 @@ class TimedPool extends pg.Pool {
 }
 
 type Connected = Parameters<pg.Pool['connect']>[0] extends infer C ? Exclude<C, undefined> : never;
+
+/** What several statements answered that were sent together. */
+const rowsOfLast = (results: unknown): Row[] => ([results].flat().at(-1) as { rows?: Row[] } | undefined)?.rows ?? [];
 
 function queriesOver(
   run: (sql: string, params: unknown[]) => Promise<Pick<Results<Row>, 'rows'>>,
