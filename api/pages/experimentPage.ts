@@ -11,6 +11,7 @@ import { type ExperimentDeps, getExperiment } from '../../shared/experiments/lis
 import type { RunProgressView } from '../../shared/experiments/progress.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
 import { figureText } from '../../shared/figures/figureText.ts';
+import { gapsText } from '../../shared/figures/gapsText.ts';
 import { errorOf, failedFilter } from '../../shared/records/failed.ts';
 import { type FoundPage, searchRecords } from '../../shared/records/searchRecords.ts';
 import { LogRecordsQueryCountRequest } from '../../shared/wire/recordSearch.ts';
@@ -177,7 +178,24 @@ function figures({ aggregates }: ExperimentView, columns: Columns): Html {
 <th class="number">Values</th><th class="number">Missing</th><th class="number">Failed</th><th class="number">Not applicable</th>
 <th class="number">Failed rows</th></tr></thead><tbody>${rows}</tbody></table></div>
 ${selfJudgedNote(aggregates.counts)}
+${gapNotes(aggregates.counts, byId)}
 ${aggregates.rows !== undefined && html`<p class="quiet">${aggregates.rows} rows, ${aggregates.rowsFailed ?? 0} of them failed.</p>`}`;
+}
+
+/** Why metrics lack values. */
+function gapNotes(
+  counts: NonNullable<ExperimentView['aggregates']>['counts'],
+  byId: ReadonlyMap<string, Columns[number]>,
+): Html | undefined {
+  const notes = Object.entries(counts ?? {}).flatMap(
+    ([name, { counts: made, gaps = [] }]) =>
+      gapsText(byId.get(`metrics/${name}`)?.label ?? name, {
+        values: made.values,
+        lacking: made.missing + made.failed + made.notApplicable,
+        reasons: gaps,
+      }) ?? [],
+  );
+  return notes.length === 0 ? undefined : html`<ul class="quiet">${notes.map((note) => html`<li>${note}.</li>`)}</ul>`;
 }
 
 /** What the mark in the table means, where a model judged its own answers. */

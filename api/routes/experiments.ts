@@ -319,12 +319,13 @@ function countsToWire(
   const { rows = 0, rowsFailed = 0, counts } = aggregates;
   return Object.fromEntries(
     Object.entries(underBothKeys(counts, names)).map(
-      ([name, { counts: one, failedRows, worst, judgeModel, isJudgedByModelUnderTest }]) => [
+      ([name, { counts: one, gaps, failedRows, worst, judgeModel, isJudgedByModelUnderTest }]) => [
         name,
         {
           ...metricCountsToWire(one),
           ...{ rows, rows_failed: rowsFailed },
           ...{ failed_rows: failedRows, worst },
+          reasons: (gaps ?? []).map(({ status, ...gap }) => ({ status_type: status, ...gap })),
           ...{ judge_model: judgeModel ?? null, judged_by_model_under_test: isJudgedByModelUnderTest ?? false },
         },
       ],

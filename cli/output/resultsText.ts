@@ -1,5 +1,6 @@
 import type { ExperimentProgress, ExperimentResponse } from '../../client/index.ts';
 import { dollars, duration, type FigureUnit, figureText } from '../../shared/figures/figureText.ts';
+import { gapsText } from '../../shared/figures/gapsText.ts';
 import { costOf } from './progressText.ts';
 import { table } from './table.ts';
 
@@ -14,16 +15,34 @@ export function resultsText(experiment: ExperimentResponse, progress: Experiment
   // What is there by a name is there by the scorer's id as well.
   const repeated = new Set(Object.values(experiment.metric_scorer_ids ?? {}));
   const rows = Object.entries(experiment.structured_aggregate_metrics ?? {})
-    .filter(([key, { count }]) => !repeated.has(key) && count !== null && count > 0)
+    .filter(([key, { count }]) => !repeated.has(key) && ((count !== null && count > 0) || isLacking(experiment, key)))
     .map(([name, { avg, min, p50, p95, max, count }]) => [
       judgesItself(experiment, name) ? `${name} *` : name,
       ...[avg, min, p50, p95, max].map((value) => figureText(value, unitOf(name))),
       String(count),
     ]);
   if (rows.length === 0) return head;
+  const gaps = gapNotes(experiment, repeated);
   const columns = ['average', 'least', 'median', 'p95', 'most', 'rows'].map((title) => ({ title, figure: true }));
-  return [head, table([{ title: 'metric' }, ...columns], rows, width), ...selfJudgedNote(experiment)].join('\n\n');
+  return [
+    head,
+    table([{ title: 'metric' }, ...columns], rows, width),
+    ...selfJudgedNote(experiment),
+    ...(gaps.length > 0 ? [gaps.join('\n')] : []),
+  ].join('\n\n');
 }
+
+type Counted = Pick<ExperimentResponse, 'aggregate_metric_counts'>;
+
+/** A metric that was asked for and has no value, with the reason. */
+const isLacking = ({ aggregate_metric_counts: counts }: Counted, metric: string): boolean =>
+  counts?.[metric]?.values === 0 && (counts[metric].reasons?.length ?? 0) > 0;
+
+/** Why metrics lack values, a line for each. @param repeated keys of metrics that are there by another */
+const gapNotes = ({ aggregate_metric_counts: counts }: Counted, repeated: ReadonlySet<string>): string[] =>
+  Object.entries(counts ?? {}).flatMap(([metric, { values, missing, failed, not_applicable, reasons = [] }]) =>
+    repeated.has(metric) ? [] : (gapsText(metric, { values, lacking: missing + failed + not_applicable, reasons }) ?? []),
+  );
 
 type Judged = Pick<ExperimentResponse, 'aggregate_metric_counts'>;
 

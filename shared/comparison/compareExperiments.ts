@@ -1,12 +1,12 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { comparedRuns } from './comparedRuns.ts';
-import { comparedSides, isRunning, type Side, type SidesDeps, warningsOfSides } from './comparedSides.ts';
+import { comparedSides, isRunning, type Side, type SidesDeps, warningsOfGaps, warningsOfSides } from './comparedSides.ts';
 import { type CompareRunsDeps, compareRuns } from './compareRuns.ts';
 import type { ComparedExperiment, ComparisonAnswer, ComparisonRequest } from './comparison.ts';
 import type { ComparisonReads } from './comparisonReads.ts';
 import { judged, type Unjudged } from './judged.ts';
-import { type MetricsDeps, metricsToCompare } from './metricsToCompare.ts';
+import { type MetricsDeps, metricsOfSides, metricsToCompare } from './metricsToCompare.ts';
 import { selfJudgedWarnings } from './selfJudged.ts';
 import { mustHaveSlices, sliceColumn } from './sliceColumn.ts';
 
@@ -28,6 +28,8 @@ export async function compareExperiments(
 ): Promise<ComparisonAnswer> {
   const { baseline, others } = await comparedSides(deps, projectId, request);
   const metrics = await metricsToCompare(deps, projectId, request, baseline, others);
+  // Without names, those are compared that there is something to compare of; what else was to be computed is said.
+  const asked = request.metrics ? metrics : await metricsOfSides(deps, projectId, [baseline, ...others], true);
   const slices = request.slices.map((id, index) => sliceColumn(deps.findColumn, id, index));
   const pairs = await Promise.all(
     others.map(async (other) => {
@@ -62,6 +64,7 @@ export async function compareExperiments(
     comparisons: judged(comparisons, request),
     warnings: [
       ...warningsOfSides(baseline, others),
+      ...warningsOfGaps([baseline, ...others], asked),
       ...(await selfJudgedWarnings(deps, projectId, [baseline, ...others], metrics)),
     ],
   };

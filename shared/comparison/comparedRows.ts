@@ -55,7 +55,7 @@ export async function comparedRows(deps: RowsDeps, projectId: string, request: C
     experimentIds: [request.experimentId],
   });
   const other = others[0] as Side;
-  const all = await metricsOfSides(deps, projectId, [baseline, other]);
+  const all = await metricsOfSides(deps, projectId, [baseline, other], false);
   const metricOf = (name: string | undefined, loc: (string | number)[]): ComparedMetric => {
     if (name !== undefined) {
       const [metric] = namedMetrics(all, [name], () => loc) as [ComparedMetric];

@@ -1,7 +1,9 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { isUnderWay } from '../experiments/experiment.ts';
 import type { Experiment } from '../experiments/experimentStore.ts';
+import { gapsText } from '../figures/gapsText.ts';
 import type { RunRef } from '../projects/runs.ts';
+import type { ComparedMetric } from './comparedMetrics.ts';
 import type { ComparisonRequest } from './comparison.ts';
 import type { ComparisonReads, RowOutline } from './comparisonReads.ts';
 
@@ -20,6 +22,32 @@ export interface SidesDeps {
   unexpired(run: RunRef): Promise<RunRef>;
   reads: Pick<ComparisonReads, 'outlines' | 'metrics'>;
 }
+
+/** Why metrics have no value in experiments, of those that are compared. @param metrics those that any of them has, or was to have */
+export const warningsOfGaps = (sides: readonly Side[], metrics: readonly Pick<ComparedMetric, 'id' | 'name'>[]): string[] =>
+  sides.flatMap((side) => {
+    const valueless = valuelessMetrics(side);
+    return metrics.flatMap(({ id, name }) => {
+      const why = valueless.get(id)?.(name);
+      return why === undefined ? [] : [`${side.experiment.name}: ${why}`];
+    });
+  });
+
+/**
+ * Metrics that were to be computed for an experiment and have no value in it, each with the reason, by the keys of their values.
+ * @param name what people call the metric
+ */
+export const valuelessMetrics = ({
+  experiment,
+  metrics,
+}: Pick<Side, 'experiment' | 'metrics'>): ReadonlyMap<string, (name: string) => string> =>
+  new Map(
+    Object.entries(experiment.aggregates?.counts ?? {}).flatMap(([metric, { counts, gaps = [] }]) => {
+      const lacking = counts.missing + counts.failed + counts.notApplicable;
+      const isThere = counts.values > 0 || gaps.length === 0 || metrics.includes(metric);
+      return isThere ? [] : [[metric, (name: string) => gapsText(name, { values: 0, lacking, reasons: gaps }) ?? name] as const];
+    }),
+  );
 
 export const isRunning = ({ experiment }: Side): boolean => isUnderWay(experiment.state);
 

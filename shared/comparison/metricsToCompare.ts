@@ -2,7 +2,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import { measuredMetrics } from '../experiments/aggregates.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { type ComparedMetric, metricDescriber, namedMetrics } from './comparedMetrics.ts';
-import type { Side } from './comparedSides.ts';
+import { type Side, valuelessMetrics } from './comparedSides.ts';
 import type { ComparisonRequest } from './comparison.ts';
 import { mustHaveWorst } from './worstValues.ts';
 
@@ -17,14 +17,23 @@ export interface MetricsDeps {
   }): Promise<(Metric & { judgeModel?: string | null; isJudgedByModelUnderTest?: boolean })[]>;
 }
 
-/** All metrics that any of the experiments has values of, and what is measured. */
-export async function metricsOfSides(deps: MetricsDeps, projectId: string, sides: readonly Side[]): Promise<ComparedMetric[]> {
+/**
+ * All metrics that any of the experiments has values of, and what is measured.
+ * @param withValueless also those that were to be computed and have no value, in the words of `valuelessMetrics`
+ */
+export async function metricsOfSides(
+  deps: MetricsDeps,
+  projectId: string,
+  sides: readonly Side[],
+  withValueless: boolean,
+): Promise<ComparedMetric[]> {
   const computed = await Promise.all(sides.map(({ experiment }) => deps.metricsOf({ projectId, experimentId: experiment.id })));
   const describe = metricDescriber(
     computed.flat(),
     sides.map(({ experiment }) => experiment),
   );
-  return [...new Set([...sides.flatMap(({ metrics }) => metrics).sort(), ...measuredMetrics])].map(describe);
+  const keys = sides.flatMap((side) => [...side.metrics, ...(withValueless ? valuelessMetrics(side).keys() : [])]);
+  return [...new Set([...keys.sort(), ...measuredMetrics])].map(describe);
 }
 
 /** The metrics of a request. @throws RequestInvalid for unknown ones, for more comparisons than are made, and for those that lack the worst value that was asked for */
@@ -35,7 +44,8 @@ export async function metricsToCompare(
   baseline: Side,
   others: readonly Side[],
 ): Promise<ComparedMetric[]> {
-  const metrics = namedMetrics(await metricsOfSides(deps, projectId, [baseline, ...others]), request.metrics);
+  const all = await metricsOfSides(deps, projectId, [baseline, ...others], request.metrics !== undefined);
+  const metrics = namedMetrics(all, request.metrics);
   const comparisons = metrics.length * others.length;
   if (comparisons > MAX_COMPARISONS)
     throw new RequestInvalid([

@@ -1,5 +1,5 @@
 import type { MetricAggregates, TrialFigures } from '../metrics/aggregate.ts';
-import type { FailedRowsCount, MetricCounts } from '../metrics/metricFigures.ts';
+import type { FailedRowsCount, GapReason, MetricCounts } from '../metrics/metricFigures.ts';
 import type { RunUsage } from './runUsage.ts';
 
 /** What every row has beside its metrics, as the aggregates name it. */
@@ -8,6 +8,8 @@ export const measuredMetrics = ['duration_ns', 'num_input_tokens', 'num_output_t
 /** What the figures of a metric are made of, and what rows that failed count as in them. */
 interface MadeOf extends FailedRowsCount {
   counts: MetricCounts;
+  /** Why values are not there; absent where none is missing, and in what earlier releases have stored. */
+  gaps?: readonly GapReason[];
   /** The model that judges, where one does. */
   judgeModel?: string | null;
   /** It is the model whose answers it judges. */

@@ -144,6 +144,8 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     values: records.values,
     metricsOf: scorers.scoredMetrics,
     scalesOf,
+    // A dataset that is gone has no columns to name.
+    columnsOf: async (run) => (await deps.datasets.shapeOf(run).catch(() => undefined))?.columnNames,
   };
   const settle = (run: ExperimentRun) =>
     settleRun(

@@ -1,12 +1,14 @@
 import { type MetricAggregates, rollUp } from '../metrics/aggregate.ts';
-import { failedRowsOf, filling, type MetricCounts } from '../metrics/metricFigures.ts';
-import type { MetricValueStore } from '../records/metricValues.ts';
+import { failedRowsOf, filling, type GapReason, type MetricCounts } from '../metrics/metricFigures.ts';
+import { NO_REFERENCE } from '../metrics/reasons.ts';
+import type { MetricValueStore, RunMetricCounts } from '../records/metricValues.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { ExperimentAggregates, SummedMetric } from './aggregates.ts';
 import type { ExperimentRun } from './experiment.ts';
 import { rankingScore } from './rankingScore.ts';
 import type { RunUsage } from './runUsage.ts';
+import { withRemedy } from './withRemedy.ts';
 
 export interface SumDeps {
   /** Duration, token counts and cost over the experiment's traces; `soundValues` are those of rows that did not fail. */
@@ -15,6 +17,8 @@ export interface SumDeps {
   values: Pick<MetricValueStore, 'aggregate' | 'counts' | 'trials'>;
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
   scalesOf(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
+  /** Names of the columns that its rows have; undefined where it has no rows of its own and no dataset. */
+  columnsOf(run: ExperimentRun): Promise<readonly string[] | undefined>;
 }
 
 /**
@@ -36,6 +40,7 @@ export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<Experime
     ...{ values: 0, missing: rows - rowsFailed, failed: 0, notApplicable: 0 },
     failedRowsWithoutValue: rowsFailed,
   };
+  const gapsOf = await reasonsOf(deps, run, counted);
   const summed = new Map<string, SummedMetric>();
   for (const [name, { aggregates, soundValues }] of Object.entries(system)) {
     const counts = {
@@ -55,7 +60,11 @@ export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<Experime
         ? plain
         : await deps.values.aggregate(where, name, { value: filling(failedRows.worst, isBoolean), times });
     const { judgeModel = null, isJudgedByModelUnderTest = false } = computed.get(name) ?? {};
-    summed.set(name, { aggregates, counts, ...failedRows, judgeModel, isJudgedByModelUnderTest });
+    const gaps = gapsOf(name, counts);
+    summed.set(name, {
+      ...{ aggregates, counts, ...failedRows, judgeModel, isJudgedByModelUnderTest },
+      ...(gaps.length > 0 && { gaps }),
+    });
   }
   const rolledUp = [...summed].flatMap(([name, { aggregates }]) => {
     const value = rollUp(aggregates, computed.get(name)?.rollUp);
@@ -72,5 +81,22 @@ export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<Experime
     counts: Object.fromEntries(counts),
     usage,
     ...(overTrials ? { overTrials: Object.fromEntries(overTrials) } : {}),
+  };
+}
+
+/** Why metrics have no value of some rows, with what would mend it where the columns of the rows show that. */
+async function reasonsOf(
+  deps: Pick<SumDeps, 'columnsOf'>,
+  run: ExperimentRun,
+  { rows, rowsFailed, gaps, waiting }: RunMetricCounts,
+): Promise<(metric: string, counts: MetricCounts) => readonly GapReason[]> {
+  const lacksReference = [...gaps.values()].flat().some(({ message }) => message === NO_REFERENCE);
+  const columns = lacksReference ? await deps.columnsOf(run) : undefined;
+  return (metric, { values, missing }) => {
+    const known = gaps.get(metric) ?? [];
+    if (values > 0 || known.length > 0) return known.map((gap) => ({ ...gap, message: withRemedy(gap.message, columns) }));
+    if (rows > 0 && rows === rowsFailed) return [{ status: 'not_applicable', message: 'all rows failed', count: rows }];
+    const message = waiting.has(metric) ? 'its values are still to be computed' : 'nothing has computed it';
+    return missing > 0 ? [{ status: 'not_computed', message, count: missing }] : [];
   };
 }

@@ -5,6 +5,7 @@ import type { ExperimentAggregates } from '../experiments/aggregates.ts';
 import type { GateCheck, GatedMetric, GateRequest, GateRule } from './gate.ts';
 import { type ComparedChange, decideDrop, decideLimit, decideScored, type Scored } from './gateDecision.ts';
 import { reasonOfDrop, reasonOfFailedRows, reasonOfLimit, tooFewScored } from './gateReasons.ts';
+import { whyValuesLack } from './scoredRows.ts';
 
 const noNumber = (index: number, msg: string): RequestInvalid =>
   new RequestInvalid([{ loc: ['body', 'metrics', index, 'metric'], msg, type: 'no_number' }]);
@@ -32,7 +33,13 @@ export const allFailed =
       return limit === undefined ? [] : [{ ...noFigures, rule, metric, limit, status: 'failed', rows: 0, reason }];
     });
 
-export function checkOfDrop(metric: ComparedMetric, limit: number, compared: Comparison, index: number): GateCheck {
+/** @param gaps why there are no values on a side, where that is known */
+export function checkOfDrop(
+  metric: ComparedMetric,
+  limit: number,
+  compared: Comparison,
+  { index, gaps }: { index: number; gaps: readonly string[] },
+): GateCheck {
   const { pairs, missing, difference, interval, deviation, type } = compared;
   const common = {
     ...{ rule: 'max_drop' as const, metric: metric.name, limit, rows: pairs, difference, interval },
@@ -43,7 +50,7 @@ export function checkOfDrop(metric: ComparedMetric, limit: number, compared: Com
     interval === null || difference === null
       ? { status: 'failed' as const, rowsToDecide: null }
       : decideDrop({ direction: metric.direction as ComparedChange['direction'], pairs, difference, interval, deviation }, limit);
-  const check = { ...common, ...decided, reason: reasonOfDrop(metric, limit, compared, decided) };
+  const check = { ...common, ...decided, reason: reasonOfDrop(metric, limit, compared, decided, gaps) };
   return unlessTooFewScored(check, { values: pairs, rows: pairs + missing });
 }
 
@@ -60,12 +67,15 @@ export function checkOfLimit(
   const [rule, number] = 'min' in limit ? (['min', limit.min] as const) : (['max', limit.max] as const);
   const status = value === null ? 'failed' : decideLimit(value, limit);
   const rows = figures?.count ?? 0;
-  const reason = reasonOfLimit(metric, { rule, limit: number, value, rows, isYesOrNo: (figures?.pct ?? null) !== null });
+  const isYesOrNo = (figures?.pct ?? null) !== null;
+  const why = value === null ? whyValuesLack(metric.name, aggregates?.counts?.[metric.id]) : undefined;
+  const reason = reasonOfLimit(metric, { rule, limit: number, value, rows, isYesOrNo, why });
   return { ...noFigures, rule, metric: metric.name, limit: number, status, value, rows, reason };
 }
 
-/** A check that would pass does not where too few rows say so. */
-export function unlessTooFewScored(check: GateCheck, scored: Scored): GateCheck {
+/** A check that would pass does not where too few rows say so. @param why the others do not, where that is known */
+export function unlessTooFewScored(check: GateCheck, scored: Scored, why?: string): GateCheck {
   const status = decideScored(check.status, scored);
-  return status === check.status ? check : { ...check, status, reason: `${check.reason}; ${tooFewScored(scored)}` };
+  if (status === check.status) return check;
+  return { ...check, status, reason: `${check.reason}; ${tooFewScored(scored)}${why === undefined ? '' : `: ${why}`}` };
 }

@@ -1,5 +1,5 @@
 import { type ComparedMetric, namedMetrics } from '../comparison/comparedMetrics.ts';
-import { comparedSides, isRunning, type Side, type SidesDeps } from '../comparison/comparedSides.ts';
+import { comparedSides, isRunning, type Side, type SidesDeps, warningsOfGaps } from '../comparison/comparedSides.ts';
 import type { Comparison, ComparisonAnswer, ComparisonRequest } from '../comparison/comparison.ts';
 import { type MetricsDeps, metricsOfSides } from '../comparison/metricsToCompare.ts';
 import { selfJudgedWarnings } from '../comparison/selfJudged.ts';
@@ -12,7 +12,7 @@ import type { RunRef } from '../projects/runs.ts';
 import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest } from './gate.ts';
 import { allFailed, checkOfDrop, checkOfFailedRows, checkOfLimit, unlessTooFewScored } from './gateChecks.ts';
 import { levelOfEach, worstStatus } from './gateDecision.ts';
-import { scoredRows, warningOfScores } from './scoredRows.ts';
+import { scoredRows, warningOfScores, whyValuesLack } from './scoredRows.ts';
 
 export interface GateDeps extends SidesDeps, MetricsDeps {
   compare(projectId: string, request: ComparisonRequest, signal?: AbortSignal): Promise<ComparisonAnswer>;
@@ -58,14 +58,17 @@ export async function gateExperiment(
   ]);
   if (metrics.length > 0 && !aggregates)
     throw new ServiceError('NotFound', `no experiment ${experiment.experiment.id} in this project`);
+  const both = baseline ? [baseline, experiment] : [experiment];
   const checks = metrics.flatMap((metric, index) => {
     const { known, maxDrop, min, max } = metric;
     const scored = scoredRows(aggregates?.counts?.[known.id]);
     return [
-      ...(maxDrop !== undefined ? [checkOfDrop(known, maxDrop, comparisonOf(known, compared), index)] : []),
+      ...(maxDrop !== undefined
+        ? [checkOfDrop(known, maxDrop, comparisonOf(known, compared), { index, gaps: warningsOfGaps(both, [known]) })]
+        : []),
       ...(min !== undefined ? [checkOfLimit(known, { min }, aggregates, index)] : []),
       ...(max !== undefined ? [checkOfLimit(known, { max }, aggregates, index)] : []),
-    ].map((check) => unlessTooFewScored(check, scored));
+    ].map((check) => unlessTooFewScored(check, scored, whyValuesLack(known.name, aggregates?.counts?.[known.id])));
   });
   const ofScores = metrics.flatMap(({ known }) => warningOfScores(known.name, aggregates?.counts?.[known.id]));
   const ofJudges = await selfJudgedWarnings(
@@ -204,6 +207,7 @@ async function metricsOf(
     deps,
     projectId,
     sides.map(({ side, waiting }) => ({ ...side, metrics: [...side.metrics, ...waiting.keys()] })),
+    true,
   );
   const found = metrics.map((metric, index) => {
     const loc = ['body', 'metrics', index, 'metric'];

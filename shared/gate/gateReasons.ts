@@ -10,11 +10,13 @@ export function reasonOfDrop(
   limit: number,
   compared: Comparison,
   { status, rowsToDecide }: { status: GateStatus; rowsToDecide: number | null },
+  gaps: readonly string[],
 ): string {
   const { baseline, other, difference, interval, pairs, missing, warnings } = compared;
   const show = numberFormat(compared, { unit });
   if (difference === null || interval === null || baseline.mean === null || other.mean === null) {
     const why = missing > 0 ? `${rowsOf(missing)} have one on one side only` : 'no row has one';
+    if (gaps.length > 0) return `${name} cannot be compared: ${gaps.join('; ')}`;
     return `${name} cannot be compared: ${warnings[0] ?? `no row has a value of it on both sides, ${why}`}`;
   }
   const allowed = show.difference(limit).replace('+', '');
@@ -36,13 +38,13 @@ export function reasonOfDrop(
 
 export function reasonOfLimit(
   { name, unit }: ComparedMetric,
-  found: { rule: 'min' | 'max'; limit: number; value: number | null; rows: number; isYesOrNo: boolean },
+  found: { rule: 'min' | 'max'; limit: number; value: number | null; rows: number; isYesOrNo: boolean; why: string | undefined },
 ): string {
-  const { rule, limit, value, rows, isYesOrNo } = found;
+  const { rule, limit, value, rows, isYesOrNo, why } = found;
   const show = numberFormat({ type: isYesOrNo ? 'boolean' : 'number' }, { unit });
   const wanted = rule === 'min' ? `at least ${show.value(limit)}` : `at most ${show.value(limit)}`;
   return value === null
-    ? `${name} has no value, and must be ${wanted}`
+    ? `${name} has no value, and must be ${wanted}${why === undefined ? '' : `; ${why}`}`
     : `${name} is ${show.value(value)} over ${rowsOf(rows)}, and must be ${wanted}`;
 }
 

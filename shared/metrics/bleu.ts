@@ -1,6 +1,7 @@
 import { SIMILARITY } from './groups.ts';
 import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric, Score } from './metric.ts';
+import { NO_REFERENCE } from './reasons.ts';
 import { wordsIn } from './words.ts';
 
 const LONGEST = 4;
@@ -18,7 +19,7 @@ export const bleu: Metric = {
 
 function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {
   const reference = yield* wordsIn(datasetOutput ?? '');
-  if (reference.length === 0) return { notApplicable: 'the row has no reference output' };
+  if (reference.length === 0) return { notApplicable: NO_REFERENCE };
   if (output === null) return { notApplicable: 'the record has no output' };
   const words = yield* wordsIn(output);
   if (words.length === 0) return { value: 0 };

@@ -1,6 +1,7 @@
 import { REFERENCE } from './groups.ts';
 import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric } from './metric.ts';
+import { NO_REFERENCE } from './reasons.ts';
 import { normalized } from './words.ts';
 
 /** Characters between two yields: about 0.2 ms. */
@@ -13,7 +14,7 @@ export const contains: Metric = {
   ...REFERENCE,
   async score({ output, datasetOutput }, { signal }) {
     // Every text contains the empty one: that would be a right answer to everything.
-    if (datasetOutput === null || datasetOutput.trim() === '') return { notApplicable: 'the row has no reference output' };
+    if (datasetOutput === null || datasetOutput.trim() === '') return { notApplicable: NO_REFERENCE };
     if (output === null) return { notApplicable: 'the record has no output' };
     const [text, wanted] = [output, datasetOutput.trim()].map((one) => normalized(one.toLowerCase())) as [string, string];
     return { value: await inPieces(includesPieces(text, wanted), signal) };

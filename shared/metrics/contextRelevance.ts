@@ -3,6 +3,7 @@ import { yesNo } from './judging/answerForms.ts';
 import { askJudge } from './judging/askJudge.ts';
 import { contextOf, inputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
+import { NOTHING_RETRIEVED } from './reasons.ts';
 
 export const contextRelevance: Metric = {
   name: 'context_relevance',
@@ -14,7 +15,7 @@ export const contextRelevance: Metric = {
     const input = inputOf(record);
     if (!input) return { notApplicable: 'the record has no input' };
     const context = contextOf(record);
-    if (!context) return { notApplicable: 'nothing was retrieved' };
+    if (!context) return { notApplicable: NOTHING_RETRIEVED };
     return askJudge(
       {
         task:

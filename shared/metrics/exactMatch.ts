@@ -1,5 +1,6 @@
 import { REFERENCE } from './groups.ts';
 import type { Metric } from './metric.ts';
+import { NO_REFERENCE } from './reasons.ts';
 
 export const exactMatch: Metric = {
   name: 'exact_match',
@@ -7,7 +8,7 @@ export const exactMatch: Metric = {
   description: 'The output equals the reference output, white space at both ends aside.',
   ...REFERENCE,
   score({ output, datasetOutput }) {
-    if (datasetOutput === null) return { notApplicable: 'the row has no reference output' };
+    if (datasetOutput === null) return { notApplicable: NO_REFERENCE };
     if (output === null) return { notApplicable: 'the record has no output' };
     return { value: output.trim() === datasetOutput.trim() };
   },

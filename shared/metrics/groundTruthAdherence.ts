@@ -3,6 +3,7 @@ import { yesNo } from './judging/answerForms.ts';
 import { askJudge } from './judging/askJudge.ts';
 import { inputOf, outputOf, referenceOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
+import { NO_REFERENCE } from './reasons.ts';
 
 export const groundTruthAdherence: Metric = {
   name: 'ground_truth_adherence',
@@ -12,7 +13,7 @@ export const groundTruthAdherence: Metric = {
   needsReference: true,
   score(record, context) {
     const [input, output, reference] = [inputOf(record), outputOf(record), referenceOf(record)];
-    if (!reference) return { notApplicable: 'the row has no reference output' };
+    if (!reference) return { notApplicable: NO_REFERENCE };
     if (!output) return { notApplicable: 'the record has no output' };
     return askJudge(
       {

@@ -20,6 +20,14 @@ export interface MetricCounts {
   failedRowsWithoutValue: number;
 }
 
+/** Why a metric has no value of some records. */
+export interface GapReason {
+  status: 'not_applicable' | 'not_computed' | 'failed' | 'error';
+  message: string;
+  /** Records that have none for this reason. */
+  count: number;
+}
+
 /** How the rows that failed count in a figure. */
 export interface FailedRowsCount {
   failedRows: FailedRows;

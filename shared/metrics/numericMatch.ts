@@ -1,6 +1,7 @@
 import { REFERENCE } from './groups.ts';
 import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric, Score } from './metric.ts';
+import { NO_REFERENCE } from './reasons.ts';
 import { readable, type WrittenNumber, writtenNumbers } from './writtenNumbers.ts';
 
 export const numericMatch: Metric = {
@@ -16,7 +17,8 @@ export const numericMatch: Metric = {
 const MAX_WORDS = 4;
 
 function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {
-  const reference = readable(answerIn(datasetOutput ?? ''));
+  if (datasetOutput === null) return { notApplicable: NO_REFERENCE };
+  const reference = readable(answerIn(datasetOutput));
   const expected = yield* writtenNumbers(reference);
   if (expected.length === 0) return { notApplicable: 'the reference output holds no number' };
   if (expected.length > 1 && wordsBeside(reference, expected) > MAX_WORDS)

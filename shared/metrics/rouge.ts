@@ -2,6 +2,7 @@ import { commonSubsequencePieces } from './commonSubsequence.ts';
 import { SIMILARITY } from './groups.ts';
 import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric, Score } from './metric.ts';
+import { NO_REFERENCE } from './reasons.ts';
 import { wordsIn } from './words.ts';
 
 /** More words take too long to compare: this is about 0.1 s. */
@@ -17,7 +18,7 @@ export const rouge: Metric = {
 
 function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {
   const reference = yield* wordsIn(datasetOutput ?? '');
-  if (reference.length === 0) return { notApplicable: 'the row has no reference output' };
+  if (reference.length === 0) return { notApplicable: NO_REFERENCE };
   if (output === null) return { notApplicable: 'the record has no output' };
   const words = yield* wordsIn(output);
   if (Math.max(words.length, reference.length) > MAX_WORDS)

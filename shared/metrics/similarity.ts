@@ -2,6 +2,7 @@ import { editDistancePieces } from './editDistance.ts';
 import { SIMILARITY } from './groups.ts';
 import { inPieces } from './inPieces.ts';
 import type { Metric } from './metric.ts';
+import { NO_REFERENCE } from './reasons.ts';
 import { normalized } from './words.ts';
 
 /** Longer texts take too long to compare (the work grows with the product of both lengths: this is about 0.2 s). */
@@ -13,7 +14,7 @@ export const similarity: Metric = {
   description: 'Likeness of output and reference output: 1 minus their edit distance by the length of the longer one.',
   ...SIMILARITY,
   async score({ output, datasetOutput }, { signal }) {
-    if (datasetOutput === null) return { notApplicable: 'the row has no reference output' };
+    if (datasetOutput === null) return { notApplicable: NO_REFERENCE };
     if (output === null) return { notApplicable: 'the record has no output' };
     const [text, reference] = [normalized(output), normalized(datasetOutput)];
     const longest = Math.max(text.length, reference.length);

@@ -1,5 +1,5 @@
 import type { MetricAggregates, TrialFigures } from '../metrics/aggregate.ts';
-import type { MetricCounts } from '../metrics/metricFigures.ts';
+import type { GapReason, MetricCounts } from '../metrics/metricFigures.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from './recordStore.ts';
 
@@ -16,6 +16,8 @@ export interface RunMetricCounts {
   metrics: ReadonlyMap<string, MetricCounts>;
   /** Of their missing values those that are still to be computed, of metrics that have some. */
   waiting: ReadonlyMap<string, number>;
+  /** Why rows that did not fail have no value, by metrics of which some have none: the most frequent reasons first, and not all of many. */
+  gaps: ReadonlyMap<string, readonly GapReason[]>;
 }
 
 /** Values and states of metrics, apart from the records: scoring rewrites no record, and the newest value of a record counts. */

@@ -15,6 +15,7 @@ import {
   transcriptOf,
 } from '../metrics/judging/material.ts';
 import type { ScoredRecord } from '../metrics/metric.ts';
+import { NO_REFERENCE, NOTHING_RETRIEVED } from '../metrics/reasons.ts';
 import { isBlank } from '../wire/isBlank.ts';
 import type { JudgeDefinition } from './scorer.ts';
 
@@ -34,8 +35,8 @@ export interface JudgePart {
 
 const input: JudgePart = { name: 'input', of: inputOf, lacking: 'the record has no input' };
 const output: JudgePart = { name: 'output', of: outputOf, lacking: 'the record has no output' };
-export const referencePart: JudgePart = { name: 'reference answer', of: referenceOf, lacking: 'the row has no reference output' };
-const context: JudgePart = { name: 'context', of: contextOf, lacking: 'nothing was retrieved', readsSpans: true };
+export const referencePart: JudgePart = { name: 'reference answer', of: referenceOf, lacking: NO_REFERENCE };
+const context: JudgePart = { name: 'context', of: contextOf, lacking: NOTHING_RETRIEVED, readsSpans: true };
 const tools: JudgePart = { name: 'tools', of: toolsOf, lacking: 'no model was offered tools', readsSpans: true };
 const toolCalls: JudgePart = { name: 'tool calls', of: toolCallsOf, lacking: 'no tool was called', readsSpans: true };
 const steps: JudgePart = { name: 'steps', of: stepsOf, lacking: 'the record has no span below it', readsSpans: true };

@@ -160,6 +160,15 @@ const metricCounts = {
     .describe('Rows that failed and have no value of the metric; they are in none of the other four numbers.'),
 };
 
+/** Why a metric has no value of some rows. */
+const MetricGap = z
+  .object({
+    status_type: z.enum(['not_applicable', 'not_computed', 'failed', 'error']),
+    message: z.string(),
+    count: z.int().describe('Records that have no value for this reason.'),
+  })
+  .meta({ id: 'MetricGap' });
+
 /** What the figures of a metric are made of. */
 const AggregateMetricCounts = z
   .object({
@@ -171,6 +180,9 @@ const AggregateMetricCounts = z
       .number()
       .nullable()
       .describe('What each failed row without a value counts as in the figures; null where they are left out.'),
+    reasons: z
+      .array(MetricGap)
+      .describe('Why rows that did not fail have no value, the three most frequent reasons first; also that all rows failed.'),
     judge_model: z.string().nullable().describe('The model that judges; null of a metric that none judges.'),
     judged_by_model_under_test: z.boolean().describe('The judge is the model whose answers it judges.'),
   })

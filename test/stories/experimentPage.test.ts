@@ -70,6 +70,21 @@ test('the address of an experiment is a page for browsers alone, behind a login'
   expect((await at(path, { headers })).status).toBe(303);
 });
 
+test('a metric without a value is on the page with its reason', async () => {
+  const { link } = await runExperiment({
+    ...{ client: service.client, projectId: (await service.project()).id, experimentName: 'misnamed' },
+    dataset: [{ input: 'one', expected: 'one' }],
+    function: (text: string) => text,
+    metrics: ['exact_match'],
+  });
+  const loggedIn = await at('/pages/login', form({ api_key: service.apiKey }));
+  const Cookie = (loggedIn.headers.getSetCookie()[0] as string).split(';', 1)[0] as string;
+  const shown = await (await at(new URL(link).pathname, { headers: { ...asBrowser, Cookie } })).text();
+  expect(shown).toMatch(
+    /<li>Exact Match has no value: the row has no reference output: .*, so rename &quot;expected&quot;\.<\/li>/,
+  );
+});
+
 test('the page of a run lists the runs of its series in order', async () => {
   const { client } = service;
   const { id } = await service.project();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isBlank } from '../../wire/isBlank.ts';
 import type { Score, ScoreContext, ScoredRecord } from '../metric.ts';
+import { NOTHING_RETRIEVED } from '../reasons.ts';
 import type { AnswerForm } from './answerForms.ts';
 import { askJudge } from './askJudge.ts';
 import { documentMaterial, inputOf } from './material.ts';
@@ -26,7 +27,7 @@ export async function scoreDocuments(
   // A retriever inside another gives the same documents, and so may two that are asked alike.
   const all = [...new Set(answers.flatMap(documentsIn))];
   const documents = all.slice(0, MAX_DOCUMENTS);
-  if (documents.length === 0) return { notApplicable: 'nothing was retrieved' };
+  if (documents.length === 0) return { notApplicable: NOTHING_RETRIEVED };
   const left = all.length - documents.length;
   const score = await askJudge(
     {

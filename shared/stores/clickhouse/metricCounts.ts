@@ -20,12 +20,22 @@ const Counts = z.object({
   failedWithValue: count,
 });
 
+/** Reasons of one metric that are told apart, and characters of each. */
+const MAX_REASONS = 3;
+const MAX_REASON_CHARACTERS = 500;
+const Gap = z.object({
+  metric: z.string(),
+  status: z.enum(['not_applicable', 'not_computed', 'failed', 'error']),
+  message: z.string(),
+  count,
+});
+
 const TRACES = `records FINAL WHERE ${IN_RUN} AND type = 'trace'`;
 
 /** What `countResults` counts, of every metric of a run that has a value or a state. */
 export async function metricCounts(clickhouse: ClickHouse, run: RunRef): Promise<RunMetricCounts> {
   const params = runParams(run);
-  const [[rows = { rows: 0, rowsFailed: 0 }], counted] = await Promise.all([
+  const [[rows = { rows: 0, rowsFailed: 0 }], counted, gaps] = await Promise.all([
     clickhouse.query({
       name: 'rows of a run',
       sql: `SELECT count() AS rows, countIf(${FAILED}) AS rowsFailed FROM ${TRACES}`,
@@ -49,10 +59,23 @@ export async function metricCounts(clickhouse: ClickHouse, run: RunRef): Promise
       params,
       row: Counts,
     }),
+    clickhouse.query({
+      name: 'gaps of metrics',
+      sql: `SELECT toString(metric) AS metric, toString(status) AS status, left(JSONExtractString(details, 'message'), ${MAX_REASON_CHARACTERS}) AS message, count() AS count
+            FROM metric_values FINAL
+            WHERE ${IN_RUN} AND status IN ('not_applicable', 'not_computed', 'failed', 'error') AND metric != 'cost' AND NOT ${TAKEN_BACK}
+              AND if(record_type = 'trace', record_id, assumeNotNull(trace_id)) NOT IN (SELECT id FROM ${TRACES} AND ${FAILED})
+            GROUP BY metric, status, message ORDER BY metric, count DESC, message LIMIT ${MAX_REASONS} BY metric`,
+      params,
+      row: Gap,
+    }),
   ]);
   return {
     ...rows,
     metrics: new Map(counted.map((one) => [one.metric, toCounts(one, rows)])),
+    gaps: new Map(
+      [...Map.groupBy(gaps, ({ metric }) => metric)].map(([metric, of]) => [metric, of.map(({ metric: _, ...gap }) => gap)]),
+    ),
     waiting: new Map(counted.flatMap(({ metric, waiting }) => (waiting > 0 ? [[metric, waiting] as const] : []))),
   };
 }
