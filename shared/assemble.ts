@@ -164,6 +164,7 @@ export function assembleDomain(
     deleteAll: [deleteAttempts(clickhouse), deleteRecords],
     onRecordsDeleted: [annotationStore.forgetRecords],
     telemetry,
+    onEmptySessionsKept: (err) => log.warn({ err }, 'sessions that their traces have left could not be removed'),
     onUpdatesExpired: (expired) => log.warn({ expired }, 'updates were dropped whose records did not come within a day'),
   });
   const projects = openProjects({

@@ -50,6 +50,7 @@ export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds):
     ...ingestCounterRoutes({ writer, bodies: bodies.memory, heldUpdates: heldUpdates.usage }),
     ...openTelemetryRoutes({
       writer,
+      emptySessions: records.emptySessions,
       projects: projects.projects,
       logStreams: projects.logStreams,
       findRun,

@@ -3,6 +3,8 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { type OtlpEncoding, openOtlp } from '../../shared/otel/otlp.ts';
 import { openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';
+import type { Made } from '../../shared/projects/firstLog.ts';
+import type { EmptySessions } from '../../shared/records/emptySessions.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { INGEST_BODY_LIMIT } from '../records/loggedRecords.ts';
 import { type Endpoint, type ErrorForm, endpoint, Reply } from '../route.ts';
@@ -10,6 +12,7 @@ import { madeHeaders } from '../views/made.ts';
 
 export interface OpenTelemetryDeps extends TargetDeps {
   writer: Pick<RecordWriter, 'writeParts'>;
+  emptySessions: Pick<EmptySessions, 'left'>;
 }
 
 const Body = z.instanceof(Buffer);
@@ -18,7 +21,7 @@ const Body = z.instanceof(Buffer);
 export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
   const otlp = openOtlp();
   const targets = openTargets(deps);
-  const ingest = { writer: deps.writer, findTarget: targets.find };
+  const ingest = { writer: deps.writer, emptySessions: deps.emptySessions, findTarget: targets.find };
   // Exporters show the reason only where it is said in the words of their protocol; those of all routes stand beside it in JSON.
   const errorForm: ErrorForm = (request, status, body) => {
     const type = mediaType(request.headers['content-type']);
@@ -50,7 +53,8 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       async handle({ body, caller, request }) {
         const encoding = encodingOf(request.headers['content-type']);
         const spans = otlp.readRequest(body, encoding);
-        const { made, ...result } = await ingestOtelSpans(ingest, caller, targetOfHeaders(request.headers), spans);
+        const made: Made[] = [];
+        const result = await ingestOtelSpans(ingest, caller, targetOfHeaders(request.headers), spans, made);
         if (encoding === 'json') return new Reply({ body: otlp.response(result, 'json'), headers: madeHeaders(made) });
         return new Reply({
           headers: { 'content-type': 'application/x-protobuf', ...madeHeaders(made) },

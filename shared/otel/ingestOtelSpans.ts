@@ -2,6 +2,7 @@ import type { Caller } from '../accounts/permissions.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { type Made, warningOf } from '../projects/firstLog.ts';
 import type { RunRef } from '../projects/runs.ts';
+import type { EmptySessions } from '../records/emptySessions.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
 import type { ExportResult } from './otlp.ts';
 import type { ReadResource } from './readExport.ts';
@@ -12,6 +13,8 @@ import { type FindTarget, type NamedTarget, targetOfResource } from './target.ts
 interface Deps {
   writer: Pick<RecordWriter, 'writeParts'>;
   findTarget: FindTarget;
+  /** Hears of sessions that traces have left for the one that their root names; absent: they stay. */
+  emptySessions?: Pick<EmptySessions, 'left'>;
 }
 
 /** Reasons named in one answer. */
@@ -19,19 +22,20 @@ const MAX_REASONS = 5;
 
 /**
  * Stores the spans of one export. Spans that cannot be stored are counted in the answer and the others are stored: the exporter must not send the
- * request again for them. When no span has anywhere to go, the request is refused as a whole. `made` are the projects and log streams that it made.
+ * request again for them. When no span has anywhere to go, the request is refused as a whole.
+ * @param made takes the projects and log streams that are made because spans name them
  * @throws ServiceError as the record writer does; sending the request again is always safe, since ids follow from those of OpenTelemetry.
  */
 export async function ingestOtelSpans(
-  { writer, findTarget }: Deps,
+  { writer, findTarget, emptySessions }: Deps,
   caller: Caller,
   headers: NamedTarget,
   resources: readonly ReadResource[],
-): Promise<ExportResult & { made: Made[] }> {
+  made: Made[] = [],
+): Promise<ExportResult> {
   const reasons = new Set<string>();
   let rejectedSpans = 0;
   const refusals: unknown[] = [];
-  const made: Made[] = [];
   const runs = new Map<string, { run: RunRef; spans: OtelSpan[] }>();
   for (const { resource, spans, rejected } of resources) {
     rejectedSpans += rejected.length;
@@ -51,14 +55,18 @@ export async function ingestOtelSpans(
   }
   if (runs.size === 0 && refusals.length > 0) throw refusals[0];
   const outcomes = await Promise.all(
-    [...runs.values()].map(({ run, spans }) => writer.writeParts(run, recordsOf(run, spans), partsBySpan)),
+    [...runs.values()].map(async ({ run, spans }) => {
+      const outcome = await writer.writeParts(run, recordsOf(run, spans), partsBySpan);
+      if (outcome.left.length > 0) await emptySessions?.left(run, outcome.left);
+      return outcome;
+    }),
   );
   for (const { changes, reason } of outcomes.flatMap(({ refused }) => refused)) {
     if (changes.some(isOfSpan)) rejectedSpans++;
     reasons.add(reason.message);
   }
   const said = [...reasons, ...made.flatMap((one) => warningOf(one) ?? [])].slice(0, MAX_REASONS);
-  return { rejectedSpans, errorMessage: said.join('; '), made };
+  return { rejectedSpans, errorMessage: said.join('; ') };
 }
 
 const isRefusal = (err: unknown): boolean => err instanceof RequestInvalid || (err instanceof ServiceError && err.permanent);

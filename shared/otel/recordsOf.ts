@@ -22,11 +22,14 @@ export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange
     const mapped = ofTrace.map((span) => ({ from: span, ...mapSpan(span) })).sort((a, b) => compare(a.from, b.from));
     const root = mapped.find(({ from }) => from.parentId === undefined);
     // A trace is in one session: its root's, or else that of the first span that names one.
-    const external = root?.sessionId ?? mapped.find(({ sessionId }) => sessionId !== undefined)?.sessionId;
+    const ofRoot = root?.sessionId;
+    // What a root says counts; what other spans say does where nothing was said before.
+    const unless = ofRoot === undefined ? { unlessInSession: id } : {};
+    const external = ofRoot ?? mapped.find(({ sessionId }) => sessionId !== undefined)?.sessionId;
     const session_id = external === undefined ? undefined : sessionIdOf(run, external);
     if (external !== undefined && !opened.has(external)) {
-      opened.add(external);
-      changes.push(openedSession(run, external));
+      if (ofRoot !== undefined) opened.add(external);
+      changes.push({ ...openedSession(run, external), ...unless });
     }
     const ids = new Map<string, string>();
     const idOf = (spanId: string): string => {
@@ -43,13 +46,13 @@ export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange
         session_id,
         external_id: from.spanId,
       });
-      changes.push({ action: 'log', record });
+      changes.push({ action: 'log', record, ...unless });
     }
     const trace = { id, type: 'trace', trace_id: id, parent_id: null, session_id, external_id: traceId } as const;
-    if (!root) changes.push(...withoutRoot(trace, mapped));
+    if (!root) changes.push(...withoutRoot(trace, mapped).map((change) => ({ ...change, ...unless })));
     else {
       const record = { ...trace, ...traceOf(root.span), trace_is_complete: root.from.endNs > 0n };
-      changes.push({ action: 'log', record });
+      changes.push({ action: 'log', record, ...unless });
     }
   }
   return changes;
@@ -105,8 +108,8 @@ const traceOf = ({ name, created_at, input, output, status_code, error_message, 
 function withoutRoot(
   trace: Pick<LoggedRecord, 'id' | 'type' | 'trace_id' | 'session_id'>,
   mapped: readonly { from: OtelSpan; span: MappedSpan }[],
-): RecordChange[] {
-  const changes: RecordChange[] = [];
+): Logging[] {
+  const changes: Logging[] = [];
   const local = mapped.find(({ from }) => from.parentIsRemote);
   if (local) {
     const { name, created_at } = local.span;

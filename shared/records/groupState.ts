@@ -64,14 +64,19 @@ export class GroupState {
   }
 
   /** Settles changes of a request: all of them, or (by throwing) none. */
-  apply(run: RunRef, changes: readonly RecordChange[]): Pick<Outcome, 'written' | 'held'> {
+  apply(run: RunRef, changes: readonly RecordChange[]): Pick<Outcome, 'written' | 'held' | 'left'> {
     const state = this.#runs.get(lockOf(run)) as RunState;
     const held: HeldUpdate[] = [];
+    const left: string[] = [];
     const made = new Map<string, StoredRecord>();
     const pending = new Map<string, WrittenKey>();
     const given: [id: string, metrics: RecordUpdate['metrics']][] = [];
     const taken: [id: string, metrics: StoredRecord['metrics']][] = [];
-    const written = changes.map((change): WrittenRecord => {
+    const written = changes.map((asked): WrittenRecord => {
+      const known = asked.action === 'update' ? undefined : sessionOfTrace(state, asked.unlessInSession);
+      if (known !== undefined && asked.action !== 'update' && (asked.action === 'announce' || asked.record.type === 'session'))
+        return { id: asked.record.id, session_id: known, trace_id: asked.record.trace_id, isNew: false };
+      const change = known === undefined ? asked : inSession(asked, known);
       const id = change.action === 'update' ? change.id : change.record.id;
       if (state.opened.has(id) && change.action === 'open') return { id, session_id: id, trace_id: null, isNew: false };
       const stored = made.get(id) ?? state.records.get(id);
@@ -83,6 +88,7 @@ export class GroupState {
       const key = state.keys.get(id);
       if (change.action === 'announce' && !stored) {
         const { session_id = id } = change.record;
+        if (key && isSession(key.session_id, id) && key.session_id !== session_id) left.push(key.session_id);
         const newKey = key ?? ({ id, type: PENDING, trace_id: null, parent_id: null, created_at: at } as const);
         const next = Math.max(version, (key?.version ?? 0) + 1);
         pending.set(id, { ...newKey, session_id, project_id: run.projectId, run_id: run.runId, version: next });
@@ -113,6 +119,8 @@ export class GroupState {
       const unpriced = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
       const record = unpriced && withCost(unpriced, stored, metrics, this.#prices);
       if (record) made.set(id, record);
+      const before = stored?.session_id ?? key?.session_id;
+      if (record?.type === 'trace' && before !== record.session_id && isSession(before, id)) left.push(before);
       // The span is in a session of its own choice: when its trace comes, it is looked for.
       if (record && traceId !== null && !trace && !traceKey && !pending.has(traceId) && record.session_id !== traceId) {
         const newKey = { id: traceId, type: PENDING, trace_id: null, parent_id: null, created_at: at } as const;
@@ -145,7 +153,7 @@ export class GroupState {
       }
     }
     for (const update of held) state.held.set(update.id, [...(state.held.get(update.id) ?? []), update]);
-    return { written, held };
+    return { written, held, left };
   }
 
   /** Spans can come before their trace: they move to its session when it says one. */
@@ -271,6 +279,20 @@ export class GroupState {
     return this.#last;
   }
 }
+
+/** Whether the session that a trace or its key names is one: a trace that is in none names itself. */
+const isSession = (session: string | undefined, traceId: string): session is string =>
+  session !== undefined && session !== traceId && session !== NO_SESSION;
+
+/** The session that the trace was in before these changes, or was said to be in. */
+function sessionOfTrace(state: RunState, traceId: string | undefined): string | undefined {
+  if (traceId === undefined) return undefined;
+  const session = state.records.get(traceId)?.session_id ?? state.keys.get(traceId)?.session_id;
+  return isSession(session, traceId) ? session : undefined;
+}
+
+const inSession = (change: RecordChange, session_id: string): RecordChange =>
+  change.action === 'update' ? change : { ...change, record: { ...change.record, session_id } };
 
 const isScore = (metric: string, value: unknown): boolean => value != null && !systemMetricNames.has(metric);
 

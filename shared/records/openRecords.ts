@@ -4,6 +4,7 @@ import type { DeleteRecords, RunRef } from '../projects/runs.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { findColumnFor, type MetricDefinitions } from './columnCatalog.ts';
 import { type DeleteDeps, type DeletionRequests, finishDeletions, type RecordEraser } from './delete.ts';
+import { EmptySessions } from './emptySessions.ts';
 import { type ErasureNotes, type OnRecordsDeleted, recordErasure } from './eraseRecords.ts';
 import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage } from './heldUpdates.ts';
 import type { MetricValueStore } from './metricValues.ts';
@@ -51,6 +52,8 @@ export interface RecordsDeps {
   telemetry: Pick<Telemetry, 'record' | 'observe'>;
   /** Gets the number of updates that were dropped because their records did not come. */
   onUpdatesExpired(updates: number): void;
+  /** Gets why sessions that their traces have left could not be removed. */
+  onEmptySessionsKept(err: unknown): void;
 }
 
 export interface Records {
@@ -58,6 +61,7 @@ export interface Records {
   /** Reads of single records, without what has expired. */
   reading: ReadDeps;
   writer: RecordWriter;
+  emptySessions: EmptySessions;
   deletion: DeleteDeps;
   values: MetricValueStore;
   heldUpdates: Pick<HeldUpdateStore, 'usage'>;
@@ -76,6 +80,8 @@ export interface Records {
   jobs: RecurringJob[];
 }
 
+/** Milliseconds between two removals of empty sessions in a run: each waits for its writes, and takes turns with them. */
+const EMPTY_SESSIONS_PAUSE_MS = 10_000;
 /** Milliseconds after which a deletion that no process says to be at work on is taken over. */
 const UNATTENDED_MS = MINUTE_MS;
 
@@ -114,6 +120,14 @@ export function openRecords(deps: RecordsDeps): Records {
     reads,
     reading: { reader: unexpiredReader(deps.reader, expiries), reads },
     writer,
+    emptySessions: new EmptySessions({
+      reads,
+      eraser,
+      erasure,
+      writer,
+      pauseMs: EMPTY_SESSIONS_PAUSE_MS,
+      onError: deps.onEmptySessionsKept,
+    }),
     deletion,
     values: withoutDeletedRecords(deps.values, { store: eraser, notes: erasures, writer }),
     heldUpdates,

@@ -48,6 +48,8 @@ export type RecordChange =
       record: LoggedRecord;
       /** The id was made for this write: nobody can have stored it. */
       freshId?: boolean;
+      /** A trace by its id: where it is in a session already, that one counts, and no other is opened or announced. */
+      unlessInSession?: string;
     }
   | { action: 'update'; id: string; of: 'trace' | 'span'; update: RecordUpdate };
 

@@ -83,14 +83,15 @@ function apply(state: GroupState, { run, changes, partsOf }: WriteRequest): Outc
   } catch (err) {
     if (!partsOf || !(err instanceof RequestInvalid)) throw err;
   }
-  const outcome: Outcome = { written: [], refused: [], held: [] };
+  const outcome: Outcome = { written: [], refused: [], held: [], left: [] };
   const parents = new Map<string, string | null>();
   for (const part of partsOf(changes)) {
     const moved = part.map((change) => movedUp(change, parents));
     try {
-      const { written, held } = make(moved);
+      const { written, held, left } = make(moved);
       for (const record of written) outcome.written.push(record);
       for (const update of held) outcome.held.push(update);
+      outcome.left.push(...left);
     } catch (reason) {
       if (!(reason instanceof RequestInvalid)) throw reason;
       outcome.refused.push({ changes: part, reason });

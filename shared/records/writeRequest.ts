@@ -33,6 +33,8 @@ export interface Outcome {
   refused: RefusedChanges[];
   /** Updates whose records are not stored. */
   held: HeldUpdate[];
+  /** Sessions that traces have left for another one. */
+  left: string[];
 }
 
 // Fields beside the texts, with the ids and numbers every row has.

@@ -832,6 +832,65 @@ describe('spans out of order', () => {
     expect(await names()).toEqual(['first', 'tool', 'second']);
   });
 
+  describe('a trace whose spans name several conversations', () => {
+    const root = '00f067aa0ba90301';
+    const names = ['first talk', 'second talk', undefined, 'talk of the root'];
+    const spans = names.map((talk, index) => ({
+      talk,
+      fields: {
+        ...{ spanId: `00f067aa0ba9030${index === 3 ? 1 : index + 2}`, name: `span ${index}` },
+        ...(index === 3 ? {} : { parentSpanId: root }),
+        startTimeUnixNano: String(1_770_000_000_000_000_000n + BigInt(index === 3 ? 0 : index + 1) * 1_000_000_000n),
+      },
+    }));
+    const traceOf = (name: string) => ({ traceId: Buffer.from(name.padEnd(16, '-')).subarray(0, 16).toString('hex') });
+    const post = (stream: string, index: number, talk = spans[index]?.talk) =>
+      service.request(
+        'POST',
+        '/v1/traces',
+        otlpJson(talk === undefined ? {} : { 'gen_ai.conversation.id': talk }, { ...spans[index]?.fields, ...traceOf(stream) }),
+        { ...headers(), logstream: stream },
+      );
+    const sessionsOf = async (stream: string) => (await search('sessions', stream)).map(({ external_id }) => external_id);
+    /** The one session, which has all spans and the trace. */
+    const only = async (stream: string, talk: string) => {
+      await expect.poll(() => sessionsOf(stream)).toEqual([talk]);
+      const [session] = await search('sessions', stream);
+      const records = [...(await search('spans', stream)), ...(await search('traces', stream))];
+      expect(new Set(records.map(({ session_id }) => session_id))).toEqual(new Set([session.id]));
+      return records.length;
+    };
+
+    test('is in that of its root, whenever that comes, and the others are not left empty', async () => {
+      for (const index of [0, 1, 2, 3]) await post('root last', index);
+      expect(await only('root last', 'talk of the root')).toBe(5);
+      for (const index of [3, 1, 0, 2]) await post('root first', index);
+      expect(await only('root first', 'talk of the root')).toBe(5);
+      for (const index of [0, 3, 0, 1]) await post('again', index);
+      expect(await only('again', 'talk of the root')).toBe(4);
+    });
+
+    test('stays in the first that is named where the root names none', async () => {
+      for (const index of [1, 0, 2]) await post('no root yet', index);
+      expect(await only('no root yet', 'second talk')).toBe(3);
+      await post('no root yet', 3, '');
+      expect(await only('no root yet', 'second talk')).toBe(5);
+    });
+
+    test('leaves a session that has other traces, or that somebody described', async () => {
+      const at = { 'gen_ai.conversation.id': 'first talk' };
+      await service.request('POST', '/v1/traces', otlpJson(at), { ...headers(), logstream: 'shared talk' });
+      for (const index of [0, 3]) await post('shared talk', index);
+      expect((await sessionsOf('shared talk')).sort()).toEqual(['first talk', 'talk of the root']);
+
+      const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'named' });
+      const described = { log_stream_id: (body as Json).id, name: 'A talk', external_id: 'first talk' };
+      await service.request('POST', `/projects/${project.id}/sessions`, described);
+      for (const index of [0, 3]) await post('named', index);
+      expect((await sessionsOf('named')).sort()).toEqual(['first talk', 'talk of the root']);
+    });
+  });
+
   test('a span whose parent is in another process has a trace that can be found', async () => {
     const remote = { parentSpanId: '00f067aa0ba902b9', flags: 0x300, name: 'served' };
     await service.request('POST', '/v1/traces', otlpJson({}, remote), { ...headers(), logstream: 'served' });

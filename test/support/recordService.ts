@@ -15,6 +15,7 @@ import { traceRoutes } from '../../api/routes/traces.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { DeletionRequests } from '../../shared/records/delete.ts';
+import { EmptySessions } from '../../shared/records/emptySessions.ts';
 import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { OpenedSessions } from '../../shared/records/openedSessions.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
@@ -87,6 +88,12 @@ export function recordApp(
       }),
       ...openTelemetryRoutes({
         writer,
+        emptySessions: new EmptySessions({
+          ...{ reads, eraser, erasure, writer, pauseMs: 0 },
+          onError(err) {
+            throw err;
+          },
+        }),
         findRun,
         // Projects and log streams are named by their ids here.
         projects: { find: async () => ({ items: [], total: 0 }) },
