@@ -72,6 +72,8 @@ const REPORT_MS = 2_000;
 const PUBLISH_MS = 500;
 /** Milliseconds between two looks at the run's settings, which may be changed while it goes on. */
 const SETTINGS_MS = 1_000;
+/** Rows of a pass of scores beside the rows: a large run's history has room for that many, and a small run's figures are to grow as well. */
+const rowsPerPass = (rowCount: number): number => Math.min(250, Math.max(1, Math.ceil(rowCount / 20)));
 /** Chunks for each worker: enough that one which got fewer rows of work takes a share of what is left. */
 const CHUNKS_PER_WORKER = 2;
 
@@ -142,8 +144,8 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
           concurrency: run.settings.concurrency,
           runsRows: runsRows(run),
           metrics: metrics.map((metric) => metric.name),
-          // A judge's model may be that of the rows: it would see more calls at once than the run's concurrency.
           scoresAlong: metrics.length > 0 && metrics.every((metric) => metric.needs === 'code'),
+          ...(metrics.some((metric) => metric.needs === 'code') ? { codeAlong: rowsPerPass(run.rowCount) } : {}),
           chunksAtOnce: await chunksAtOnce(run),
         };
       }),
@@ -185,7 +187,8 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         });
         const onProgress = (progress: ChunkProgress) => {
           recorded.to = progress.recordedTo;
-          running = progress.running;
+          // A caller leases more rows than it runs, so that it never waits for the next.
+          running = Math.min(progress.running, slots.limit);
           if (Date.now() - publishedAt >= PUBLISH_MS) publish();
         };
         const handOver = async (to: number) => {

@@ -8,10 +8,13 @@ interface ScoringSteps {
   score(): Promise<ScoredOutcome>;
 }
 
-/** Fewer recorded rows than this wait for others before they are scored: each pass is two steps in the history. */
-const MIN_ROWS_PER_PASS = 250;
+/** Recorded rows that are worth a pass where the plan, of a former version, does not say how many: each pass is two steps in the history. */
+const ROWS_PER_PASS = 250;
 
-/** The scores of a run: passes over what is recorded and not scored, beside the rows where the plan says so, and after them until nothing is left. */
+/**
+ * The scores of a run: passes over what is recorded and not scored, beside the rows where the plan says so, and after them until nothing is left. Beside
+ * the rows no judge is asked: its model may be that of the rows, and would see more calls at once than the run's concurrency.
+ */
 export class RunScores {
   failure: unknown;
   /** Values computed. */
@@ -45,11 +48,14 @@ export class RunScores {
     return this.isComplete;
   }
 
+  private get rowsPerPass(): number {
+    return this.plan?.codeAlong ?? (this.plan?.scoresAlong ? ROWS_PER_PASS : Number.POSITIVE_INFINITY);
+  }
+
   /** Starts a pass when there is enough for one. @param allRecorded whether no row is to be recorded any more */
   goOn(allRecorded: boolean, rowsRecorded: number): void {
     if (this.isComplete || !this.areIdle) return;
-    const isWorthIt = this.plan?.scoresAlong && rowsRecorded - this.rowsSeen >= MIN_ROWS_PER_PASS;
-    if (!allRecorded && !isWorthIt) return;
+    if (!allRecorded && rowsRecorded - this.rowsSeen < this.rowsPerPass) return;
     this.rowsSeen = rowsRecorded;
     const scope = new CancellationScope();
     this.cancelScope = () => scope.cancel();
@@ -78,6 +84,7 @@ export class RunScores {
         this.isComplete = this.isAllMarked;
         return;
       }
+      if (!allRecorded && !this.plan?.scoresAlong) return;
     }
     const { scored, more, failing } = await this.steps.score();
     this.scored += scored;

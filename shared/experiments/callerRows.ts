@@ -75,12 +75,21 @@ export async function offerRows(
       failing ??= streak.note(error === undefined ? {} : { error });
     }
   };
+  let leased = 0;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  const show = async () => {
+    if (deps.now() - lookedAt >= LOOK_MS) {
+      lookedAt = deps.now();
+      leased = await stored(() => deps.offered.running(run.experimentId));
+    }
+    deps.onProgress({ running: Math.min(open.size, leased), recordedTo: recordedTo() });
+  };
   const collect = async () => {
     const done = await stored(() => deps.offered.takeFinished(run.experimentId, chunk.from, chunk.to));
     for (const ordinal of done) open.delete(ordinal);
     recorded += done.length;
     if (run.settings.pauseAfterFailures > 0) await noteFailures(done);
-    if (done.length > 0) deps.onProgress({ running: Math.min(open.size, chunk.lanes), recordedTo: recordedTo() });
+    await show();
     return done.length;
   };
   // Rows that the process holds stay with it; the next round takes note of their end. The workflow can so go on with a new history in between.

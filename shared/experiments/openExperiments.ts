@@ -174,6 +174,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     tally: recentTallies(stored.tally),
     metricNames: scorers.metricNames,
     board: deps.progressBoard,
+    leased: (experimentId: string) => deps.offered.running(experimentId),
     times: (experimentId: string) => ledger.times(experimentId),
     waits: deps.waits,
     models: deps.models,

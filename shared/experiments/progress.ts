@@ -15,6 +15,7 @@ export interface RunProgressView {
   rowsTotal: number;
   rowsDone: number;
   rowsFailed: number;
+  /** Rows in flight: no more than the concurrency, and 0 only where all that was begun is recorded. */
   rowsRunning: number;
   scoresTotal: number;
   scoresDone: number;
@@ -46,7 +47,10 @@ export interface ProgressDeps {
   /** @param isAtRest whether none of its rows was running a moment ago: what was counted before that does not do */
   tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[], isAtRest: boolean): Promise<RunTally>;
   metricNames(run: ExperimentRun): Promise<string[]>;
+  /** What the workers of hosted runners have in flight. */
   board: ProgressBoard;
+  /** Rows that the caller's process has leased: they stay with it when their chunk ends, as in a pause. */
+  leased(experimentId: string): Promise<number>;
   times(experimentId: string): Promise<RunTimes>;
 }
 
@@ -79,7 +83,7 @@ export async function untilEnded(
 export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promise<RunProgressView> {
   const [metrics, rowsRunning, times] = await Promise.all([
     deps.metricNames(run),
-    deps.board.rowsRunning(run.experimentId),
+    run.runner.kind === 'caller_function' ? deps.leased(run.experimentId) : deps.board.rowsRunning(run.experimentId),
     deps.times(run.experimentId),
   ]);
   const tally = await deps.tally(run, metrics, rowsRunning === 0);
@@ -91,7 +95,8 @@ export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promi
     rowsTotal: Math.max(run.rowCount, tally.rows),
     rowsDone: tally.rows,
     rowsFailed: tally.failed,
-    rowsRunning: ended ? 0 : rowsRunning,
+    // Chunks say theirs at different times, what a dead worker said last holds for a while, and a caller leases some rows ahead.
+    rowsRunning: ended ? 0 : Math.min(rowsRunning, run.settings.concurrency),
     scoresTotal: run.rowCount * metrics.length,
     scoresDone: tally.scores,
     usage: tally.usage,

@@ -4,6 +4,7 @@ import type { ConcurrencyLimit } from '../coordination/coordination.ts';
 export interface RowSlots {
   /** Waits for a slot, and takes it until it is released. @throws the signal's reason */
   take(signal: AbortSignal): Promise<() => void>;
+  readonly limit: number;
   /** Takes effect at once, for those that wait as well. */
   setLimit(limit: number): void;
 }
@@ -12,6 +13,9 @@ export function rowSlots(concurrency: ConcurrencyLimit, experimentId: string, li
   const key = `run/${experimentId}`;
   let now = limit;
   return {
+    get limit() {
+      return now;
+    },
     take: (signal) => concurrency.acquire(key, () => now, { signal }),
     setLimit(changed) {
       if (changed === now) return;

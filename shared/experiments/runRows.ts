@@ -41,7 +41,7 @@ export interface RowContext extends RowLimit {
 }
 
 export interface ChunkProgress {
-  /** Rows that were begun and are not recorded: 0 only where all that was begun is recorded. */
+  /** Rows in flight; 1 at least where one that was begun is not recorded. */
   running: number;
   /** Every row of the chunk below this ordinal is recorded. */
   recordedTo: number;
@@ -93,7 +93,9 @@ export async function runRows(
   /** Aborts when this chunk takes no further row, for whatever reason. */
   const noFurther = new AbortController();
   const feed = new RowFeed(deps, run, chunk, givenUp.signal);
-  const show = () => deps.onProgress({ running: feed.unrecorded, recordedTo: feed.recordedTo });
+  const inFlight = new Set<Promise<void>>();
+  const show = () =>
+    deps.onProgress({ running: Math.max(inFlight.size, Math.min(feed.unrecorded, 1)), recordedTo: feed.recordedTo });
   let lost: unknown;
   let recorded = 0;
   const streak = new FailureStreak(run.settings);
@@ -150,7 +152,6 @@ export async function runRows(
   };
 
   /** Starts rows as slots come free, until there is no row left or none may start. */
-  const inFlight = new Set<Promise<void>>();
   const startRows = async () => {
     while (!noFurther.signal.aborted) {
       if (recorder.isFull) {
@@ -170,8 +171,9 @@ export async function runRows(
       const running = runRow(row)
         .catch(fail)
         .finally(() => {
-          releaseSlot();
           inFlight.delete(running);
+          show();
+          releaseSlot();
         });
       inFlight.add(running);
       show();

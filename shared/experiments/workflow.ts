@@ -64,8 +64,13 @@ export interface RunPlan {
   runsRows: boolean;
   /** Names of the metrics to compute. */
   metrics: string[];
-  /** True when recorded rows are scored while others still run; absent in plans of former versions. */
+  /** True when all metrics are plain code: a pass that marks nothing for judges is the whole of it. Absent in plans of former versions. */
   scoresAlong?: boolean;
+  /**
+   * Newly recorded rows that are worth a pass over the metrics of plain code while others still run; judges wait for all rows. Absent where no metric is
+   * plain code, and in plans of former versions.
+   */
+  codeAlong?: number;
   /** Chunks at a time, so that all workers have a share; absent: one. */
   chunksAtOnce?: number;
 }

@@ -103,7 +103,7 @@ export const instruments = {
   assay_rows_running: {
     kind: 'gauge',
     unit: '{row}',
-    description: 'Rows of experiments that were begun and are not recorded',
+    description: 'Rows of experiments in flight',
     labels: {},
   },
   assay_rows_total: {

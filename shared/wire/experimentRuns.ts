@@ -102,7 +102,7 @@ export const ProgressReply = z
     rows_total: z.int().describe('Executions: rows times trials. All counts of rows are of these.'),
     rows_done: z.int(),
     rows_failed: z.int(),
-    rows_running: z.int(),
+    rows_running: z.int().describe('Rows in flight; never more than the concurrency.'),
     trials: z.int(),
     row_selection: RowSelectionReply.nullable(),
     rerun: RerunReply.nullable(),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { asyncLocalStorage, type Context } from '@temporalio/activity';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { inProcessGates } from '../../shared/coordination/inProcessGates.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
 import { type OfferDeps, offerRows } from '../../shared/experiments/callerRows.ts';
 import { defaultRunSettings, type ExperimentRow, type ExperimentRun } from '../../shared/experiments/experiment.ts';
@@ -80,7 +81,7 @@ const chunkOf = ({ experimentId, projectId, workflowNumber, rowCount }: Experime
 
 const never = new AbortController().signal;
 
-test('rows that have ended count as running until they are recorded, so that a paused run with none running has come to rest', async () => {
+test('rows that have ended are not in flight, but a paused run with none running has come to rest: all of them are recorded', async () => {
   const run = aRun();
   const [writing, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const seen: number[] = [];
@@ -114,7 +115,45 @@ test('rows that have ended count as running until they are recorded, so that a p
     onProgress: ({ running }: { running: number }) => seen.push(running),
   } as unknown as RunRowsDeps;
   await runRows(deps, run, chunkOf(run), 1, never, async () => undefined);
-  expect(seen).toEqual([1, 2, 3, 2, 1, 0]);
+  // The last two end before the first is recorded, and are two writes.
+  expect(seen).toEqual([1, 2, 3, 2, 1, 1, 1, 1, 0]);
+});
+
+test('no more rows are said to run than have a slot, however many wait to be recorded', async () => {
+  const run = aRun({ rowCount: 40 });
+  const gates = inProcessGates(Date.now).concurrency;
+  const seen: number[] = [];
+  let begun = 0;
+  let recorded = 0;
+  const deps = {
+    rows: { page: rowsOf, traceIds: idsOf },
+    log: {
+      recorded: async () => new Map(),
+      write: async (_run: unknown, traces: readonly unknown[]) => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        recorded += traces.length;
+      },
+    },
+    attempts: { note: () => undefined, flush: async () => undefined },
+    runner: {
+      async run() {
+        begun++;
+        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1 };
+      },
+      close: async () => undefined,
+    },
+    memory: new RowMemory(1_000),
+    takeSlot: (signal: AbortSignal) => gates.acquire('run', 4, { signal }),
+    handOver: async () => undefined,
+    untilStored: <T>(operation: () => Promise<T>) => operation(),
+    onProgress({ running }: { running: number }) {
+      seen.push(running);
+      if (running === 0) expect(recorded).toBe(begun);
+    },
+  } as unknown as RunRowsDeps;
+  await runRows(deps, run, { ...chunkOf(run), to: 40 }, 1, never, async () => undefined);
+  expect(Math.max(...seen)).toBeLessThanOrEqual(4);
+  expect(seen.at(-1)).toBe(0);
 });
 
 test('a chunk of which one row hangs gives its place to the next one', async () => {
@@ -159,11 +198,32 @@ test('what a run that has come to rest has done is counted after it did', async 
         return steps.length > 1 ? 1 : 0;
       },
     },
+    leased: async () => 0,
     times: async () => ({ startedAt: null, endedAt: null, error: null, message: null }),
   };
   expect(await runProgress(deps, aRun({ state: 'paused' }))).toMatchObject({ rowsDone: 2, rowsRunning: 0 });
   expect(await runProgress(deps, aRun())).toMatchObject({ rowsRunning: 1 });
   expect(steps).toEqual(['looked what is running', 'counted at rest', 'looked what is running', 'counted']);
+});
+
+test('the rows that run are never more than the concurrency, as it is now', async () => {
+  const running = { board: 12, leased: 9 };
+  const deps: ProgressDeps = {
+    tally: async () => ({ rows: 2, failed: 0, scores: 0, usage: noUsage }),
+    metricNames: async () => [],
+    board: { publish: async () => undefined, rowsRunning: async () => running.board },
+    leased: async () => running.leased,
+    times: async () => ({ startedAt: null, endedAt: null, error: null, message: null }),
+  };
+  const shown = async (concurrency: number, kind: 'module' | 'caller_function') => {
+    const runner = kind === 'module' ? { kind, name: 'echo' } : ({ kind } as const);
+    return (await runProgress(deps, aRun({ runner, settings: { ...defaultRunSettings, concurrency } }))).rowsRunning;
+  };
+  // Two chunks of which one has not said yet that the other took its slots; then a limit that was lowered.
+  expect([await shown(20, 'module'), await shown(8, 'module'), await shown(3, 'module')]).toEqual([12, 8, 3]);
+  // Rows stay with a caller when their chunk has ended.
+  running.board = 0;
+  expect([await shown(20, 'caller_function'), await shown(4, 'caller_function')]).toEqual([9, 4]);
 });
 
 describe('a result that the store does not take', () => {
@@ -365,6 +425,7 @@ test('a chunk of a caller gives its rows back after its time, so that the run ca
     offered: {
       offer: async () => undefined,
       takeFinished: async () => (now === 0 ? [0] : []),
+      running: async () => 0,
       secondsSinceCaller: async () => 0,
       withdrawUnheld: async (...asked: unknown[]) => void withdrawn.push(asked),
     },

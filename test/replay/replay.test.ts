@@ -63,6 +63,8 @@ describe("today's workflow code takes every step that a recorded run took", () =
         'extended',
         'idleSession',
         'recurringJob',
+        'scoredBesideJudge',
+        'scoredByHundreds/scoredAlong',
         'sweep',
         ...ofRuns,
         ...ofRuns.map((name) => `inRounds/${name}`),
@@ -84,6 +86,8 @@ describe("today's workflow code takes every step that a recorded run took", () =
 
   test.each([
     ['scoredAlong', 'prepareScoring'],
+    ['scoredBesideJudge', 'prepareScoring'],
+    ['scoredByHundreds/scoredAlong', 'prepareScoring'],
     ['inRounds/scoredAlong', 'scoreRows'],
   ])('rows are scored while others run, in the history that is to show it: %s', (kind, activity) => {
     const events = histories.find(({ name }) => name === kind)?.history.events ?? [];

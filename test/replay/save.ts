@@ -50,8 +50,11 @@ try {
   const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
   const { workflow } = new Client({ connection });
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'histories' } });
-  const started = async (name: string, { runner = 'slow', rows = 40, concurrency = 10 } = {}): Promise<ExperimentOf> => {
-    const one = await newExperiment(client, projectId, { name, metrics: ['exact_match'] });
+  const started = async (
+    name: string,
+    { runner = 'slow', rows = 40, concurrency = 10, metrics = ['exact_match'] } = {},
+  ): Promise<ExperimentOf> => {
+    const one = await newExperiment(client, projectId, { name, metrics });
     const records = Array.from({ length: rows }, (_, index) => ({ input: `question ${index}`, output: `question ${index}` }));
     await one.start({ runner: { kind: 'module', name: runner }, records, concurrency });
     return one;
@@ -135,6 +138,13 @@ try {
     const { dataset_id } = await client.send<{ dataset_id: string }>('/datasets/extend', { body: wanted });
     await workflow.getHandle(extensionWorkflowId(dataset_id)).result();
     await saveHistory('extended', extensionWorkflowId(dataset_id));
+
+    // Of two metrics one is plain code, and computed while rows still run; a judge gives the other when they have ended.
+    endpoint.otherwise(says('{"explanation": "so it is", "verdict": true}'));
+    const beside = await started('scored beside a judge', { rows: 100, concurrency: 5, metrics: ['exact_match', 'correctness'] });
+    const besideFirst = await runIdOf(beside);
+    await beside.end();
+    await save('scoredBesideJudge', beside, besideFirst);
   } finally {
     await endpoint.close();
   }

@@ -5,13 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDataset } from '../../client/createDataset.ts';
 import { runExperiment } from '../../client/runExperiment.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
-import { type ExperimentOf, newExperiment } from '../support/runs.ts';
+import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { type ExperimentOf, experimentOf, modelAt, newExperiment, type Progress } from '../support/runs.ts';
 import { startTestService } from '../support/service.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
 let runners: string;
+let endpoint: ModelEndpoint;
 
 beforeAll(async () => {
   runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
@@ -25,11 +27,18 @@ beforeAll(async () => {
     join(runners, 'wavering.mjs'),
     "export default (wrong, { row }) => (row.trial >= 4 - Number(wrong) ? 'wrong' : 'right');",
   );
-  service = await startTestService({ RUNNERS_DIR: runners });
+  await writeFile(
+    join(runners, 'slow.mjs'),
+    "import { setTimeout } from 'node:timers/promises'; export default async (input) => { await setTimeout(250); return input; };",
+  );
+  [service, endpoint] = await Promise.all([startTestService({ RUNNERS_DIR: runners }), startModelEndpoint()]);
   project = await service.project();
+  await modelAt(service.client, 'judge', endpoint.url, ['judge-1']);
+  endpoint.otherwise(says('{"explanation": "so it is", "verdict": true}'));
 });
 afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
+  await endpoint?.close();
   await rm(runners, { recursive: true, force: true });
 });
 
@@ -489,5 +498,55 @@ describe('a selection of rows', () => {
     expect(refused.status).toBe(422);
     await ended(one, { records: [{ input: 'a' }, { input: 'b' }], rows: { ordinals: [1] } });
     expect((await one.traces()).map(({ input }) => input)).toEqual(['b']);
+  });
+});
+
+describe('while rows run', () => {
+  const questions = (count: number) => Array.from({ length: count }, (_, index) => ({ input: `q${index}`, output: `q${index}` }));
+
+  test('what plain code computes grows, beside a judge too, who is asked when they have ended; no more run than may', async () => {
+    const one = await newExperiment(service.client, project.id, { name: 'beside', metrics: ['exact_match', 'correctness'] });
+    await one.start({ runner: { kind: 'module', name: 'slow' }, records: questions(100), concurrency: 5 });
+    const seen: (Progress & { asked: number })[] = [];
+    await one.until((now) => {
+      seen.push({ ...now, asked: endpoint.requests.length });
+      return now.state === 'completed';
+    });
+    expect(Math.max(...seen.map(({ rows_running }) => rows_running))).toBe(5);
+    const beside = seen.filter(({ rows_done }) => rows_done < 100);
+    expect(beside.at(-1)).toMatchObject({ asked: 0 });
+    expect(beside.at(-1)?.scores_done).toBeGreaterThan(0);
+    expect(seen.at(-1)).toMatchObject({ rows_done: 100, rows_running: 0, scores_done: 200, scores_total: 200, asked: 100 });
+  });
+
+  test('of a function no more rows run than may, though its process leases some ahead, and when the limit is lowered', async () => {
+    const begun = Promise.withResolvers<string>();
+    let inFlight = 0;
+    const done = runExperiment({
+      ...{ client: service.client, projectId: project.id, experimentName: 'leases', dataset: questions(120), concurrency: 8 },
+      onExperiment: ({ id }) => begun.resolve(id),
+      async function(input: string) {
+        inFlight++;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        inFlight--;
+        return input;
+      },
+    });
+    const one = experimentOf(service.client, project.id, await begun.promise);
+    const running: number[] = [];
+    await one.until(({ rows_done, rows_running }) => {
+      running.push(rows_running);
+      return rows_done >= 20;
+    });
+    expect(Math.max(...running)).toBe(8);
+    await one.steer('concurrency', { concurrency: 2 });
+    const lowered: number[] = [];
+    await one.until(({ state, rows_running }) => {
+      lowered.push(rows_running);
+      return state === 'completed';
+    });
+    expect(Math.max(...lowered)).toBe(2);
+    expect((await done).progress).toMatchObject({ rows_done: 120, rows_running: 0 });
+    expect(inFlight).toBe(0);
   });
 });

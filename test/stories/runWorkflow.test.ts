@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { taskQueues } from '../../shared/config/taskQueues.ts';
 import type { Chunk, ChunkOutcome, RunPlan } from '../../shared/experiments/workflow.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import type { Prepared, ScoredOutcome } from '../../shared/scoring/workflow.ts';
+import type { Prepared, ScoredOutcome, ScorePass } from '../../shared/scoring/workflow.ts';
 import { workflowBundle } from '../../workers/workflowBundle.ts';
 import { type BareTemporal, startBareTemporal } from '../support/bareTemporal.ts';
 
@@ -33,7 +33,8 @@ interface Behind {
   plan: Partial<RunPlan>;
   runRows(chunk: Chunk, context: Context): Promise<ChunkOutcome>;
   notes: string[];
-  prepare?(): Prepared;
+  prepare?(pass: ScorePass): Prepared;
+  score?(): void;
 }
 const behind = new Map<string, Behind>();
 const of = (experimentId: string) => behind.get(experimentId) as Behind;
@@ -61,8 +62,11 @@ const activities = {
   },
   markPaused: async ({ experimentId }: { experimentId: string }, paused: boolean, reason: string | null) =>
     void of(experimentId).notes.push(paused ? `paused: ${reason}` : 'goes on'),
-  prepareScoring: async ({ runId }: { runId: string }): Promise<Prepared> => of(runId).prepare?.() ?? { oldest: null },
-  scoreMarked: async (): Promise<ScoredOutcome> => ({ scored: 0, more: false }),
+  prepareScoring: async (pass: ScorePass): Promise<Prepared> => of(pass.runId).prepare?.(pass) ?? { oldest: null },
+  async scoreMarked({ runId }: ScorePass): Promise<ScoredOutcome> {
+    of(runId).score?.();
+    return { scored: 0, more: false };
+  },
   finishExperiment: async ({ experimentId }: { experimentId: string }) => {
     of(experimentId).notes.push('completed');
     return { rows: 1_000, failedRows: 0, costUsd: 0 };
@@ -210,6 +214,31 @@ test('scores that were called back before all was looked at are looked for again
   of(experimentId).prepare = () => ({ oldest: null, scored: 1, more: ++passes < 3 });
   await handle.result();
   expect(passes).toBe(3);
+});
+
+test('beside the rows plain code is computed as the plan says, and judges are asked when all rows are recorded', async () => {
+  const steps: string[] = [];
+  const passes = [1, 2].map(() => Promise.withResolvers<void>()) as [Moment, Moment];
+  const { handle, experimentId } = await start(
+    async (chunk) => {
+      await handle.signal('progress', { rowsDone: 4 }); // too few
+      await handle.signal('progress', { rowsDone: 5 });
+      await passes[0].promise;
+      await handle.signal('progress', { rowsDone: 12 });
+      await passes[1].promise;
+      steps.push('rows end');
+      return all(chunk);
+    },
+    { rowCount: 100, metrics: ['exact_match', 'correctness'], scoresAlong: false, codeAlong: 5 },
+  );
+  of(experimentId).prepare = ({ ended }) => {
+    steps.push(ended ? 'all' : 'so far');
+    if (!ended) passes[steps.length - 1]?.resolve();
+    return { oldest: '2026-01-01T00:00:00.000000Z', scored: 5 };
+  };
+  of(experimentId).score = () => void steps.push('judges');
+  await handle.result();
+  expect(steps).toEqual(['so far', 'so far', 'rows end', 'all', 'judges']);
 });
 
 test('rows are spread over as many chunks as the plan says, each once', async () => {
