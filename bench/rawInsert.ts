@@ -31,6 +31,7 @@ const keep = ({ records: stored }: NewRows): Block => {
 const store: RecordStore = {
   keys: async () => [],
   spanKeys: async () => [],
+  usageKeys: async () => [],
   deleted: async () => [],
   records: async () => [],
   block: keep,

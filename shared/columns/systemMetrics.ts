@@ -20,9 +20,11 @@ export const WITHOUT_COST = 'num_spans_without_cost';
 export const ownNumbers = [...systemMetrics, WITHOUT_COST] as const;
 export type OwnNumber = (typeof ownNumbers)[number];
 
-/** Numbers that are of model calls: traces and sessions have the sums over their llm spans. */
+/** Numbers that are of model calls: traces and sessions have the sums over the spans whose usage counts. */
 export const usageMetrics = [...systemMetrics.filter(isUsage), WITHOUT_COST] as const;
 export type UsageMetric = (typeof usageMetrics)[number];
+
+export const isUsageMetric = (name: OwnNumber): name is UsageMetric => name === WITHOUT_COST || isUsage(name);
 
 function isUsage(name: SystemMetric): name is Exclude<SystemMetric, 'duration_ns' | 'time_to_first_token_ns'> {
   return name !== 'duration_ns' && name !== 'time_to_first_token_ns';
@@ -54,7 +56,7 @@ export const systemMetricColumns: readonly ColumnDef[] = ownNumbers.map((name) =
 }));
 
 function sourceOf(name: OwnNumber): ColumnSource {
-  return name === WITHOUT_COST || isUsage(name) ? { at: 'usage', name } : { at: 'record', sqlType: sqlTypeOf(name), name };
+  return isUsageMetric(name) ? { at: 'usage', name } : { at: 'record', sqlType: sqlTypeOf(name), name };
 }
 
 /** How `metrics` is stored: a column for each number with a name, and the other keys as JSON text of an object, or empty. */

@@ -12,7 +12,7 @@ import {
   Metrics,
   TextMap,
 } from '../wire/recordParts.ts';
-import { loggedKinds, recordKinds } from './columnDef.ts';
+import { loggedKinds, recordKinds, spanKinds } from './columnDef.ts';
 import { each, field } from './recordField.ts';
 
 const textMap = { sqlType: 'Map(LowCardinality(String), String) CODEC(ZSTD(1))' } as const;
@@ -66,8 +66,15 @@ export const unlistedFields = [
   // Who said what a model call costs: whoever logged it, or the prices of the day.
   field({
     id: 'cost_source',
-    kinds: ['llm'],
-    answered: { llm: z.enum(['logged', 'price']).nullable() },
+    kinds: spanKinds,
+    answered: each(spanKinds, z.enum(['logged', 'price']).nullable()),
+    stored: { sqlType: 'LowCardinality(Nullable(String))' },
+  }),
+  // Which of a span's figures are in the sums of its trace. Null where it says none; of what former releases stored all usage of calls is, and no other.
+  field({
+    id: 'counted_usage',
+    kinds: spanKinds,
+    answered: each(spanKinds, z.enum(['all', 'tokens', 'cost', 'none']).nullable()),
     stored: { sqlType: 'LowCardinality(Nullable(String))' },
   }),
   field({

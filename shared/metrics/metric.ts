@@ -20,6 +20,8 @@ export interface ScoredRecord {
   inputTokens: number | null;
   outputTokens: number | null;
   totalTokens: number | null;
+  /** Whether its tokens are in the sums of its trace; absent: those of a model call are. */
+  countsTokens?: boolean;
   errorMessage: string | null;
   model: string | null;
   /** The tools that a model was offered, as JSON text. */

@@ -95,6 +95,10 @@ export function mapSpan(span: OtelSpan): Mapped {
   }
   if (type === 'tool' && content.toolCallId !== undefined) mapped.tool_call_id = content.toolCallId;
   if (type === 'llm') addModelCall(mapped, content);
+  else if (usage) {
+    const model = modelNamed(span.attributes);
+    if (model !== undefined) mapped.model = model; // by which it is priced; it stays in the metadata, where it is shown
+  }
   return { sessionId: content.sessionId, span: mapped };
 }
 
@@ -132,6 +136,27 @@ function addWithoutColumn(to: SpanMetadata, type: MappedKind, { events, finishRe
   if (events) to.add('gen_ai.output.events', JSON.stringify(events));
   if (finishReason !== undefined) to.add('gen_ai.output.finish_reason', finishReason);
 }
+
+/** The model whose usage a span says that is no model call of a conversation, such as an embedding. */
+function modelNamed(attributes: Attributes): string | undefined {
+  for (const name of modelNames) {
+    const model = attributes.peek(name);
+    if (typeof model === 'string' && model !== '') return model;
+  }
+  return undefined;
+}
+
+const modelNames = [
+  'embedding.model_name',
+  'llm.model_name',
+  'gen_ai.response.model',
+  'gen_ai.request.model',
+  'ai.response.model',
+  'ai.model.id',
+  'langfuse.observation.model.name',
+  'mlflow.llm.model',
+  'model',
+];
 
 function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, tools, events }: SpanContent): void {
   if (temperature !== undefined) mapped.temperature = temperature;

@@ -1,4 +1,4 @@
-import { type RecordKind, spanKinds } from '../columns/columnDef.ts';
+import { isSpanKind, type RecordKind, spanKinds } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { timeOf } from '../wire/time.ts';
@@ -55,10 +55,14 @@ export interface DeleteDeps {
   erasure: Pick<RecordErasure, 'erase'>;
   requests: DeletionRequests;
   forgetHeldUpdates: ForgetHeldUpdates;
-  writer: Pick<RecordWriter, 'exclusively'>;
+  writer: Pick<RecordWriter, 'exclusively' | 'recount'>;
   /** Hears of every run of which records were deleted by request. */
   onDeleted(run: RunRef): void;
   now: () => Date;
+}
+
+interface Exclusively {
+  writer: Pick<RecordWriter, 'exclusively'>;
 }
 
 // Keys are held while their records go: some 25 MB for a page of this size.
@@ -197,6 +201,7 @@ async function eraseInPieces(deps: DeleteDeps, query: RecordQuery, ids: string[]
   const erased = await deps.writer.exclusively(query.run, () => eraseMatching(deps, query, ids));
   if (erased) {
     await erased.gone;
+    if (erased.tracesLeft.length > 0) await deps.writer.recount(query.run, erased.tracesLeft);
     return erased.count;
   }
   const half = Math.ceil(ids.length / 2);
@@ -205,24 +210,25 @@ async function eraseInPieces(deps: DeleteDeps, query: RecordQuery, ids: string[]
 
 /**
  * Erases those of these records that match still, with what is below them now: while nothing is written, so that neither can change meanwhile.
- * @returns undefined where these are too many, and nothing went.
+ * @returns undefined where these are too many, and nothing went; else also the traces that stay without some of their spans.
  */
 async function eraseMatching(
   { reads, eraser, erasure }: DeleteDeps,
   query: RecordQuery,
   ids: string[],
-): Promise<(Erased & { count: number }) | undefined> {
+): Promise<(Erased & { count: number; tracesLeft: readonly string[] }) | undefined> {
   const among: Filter = { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: ids } };
   const { keys } = await findKeys(reads, { ...query, filter: { and: [query.filter, among] }, offset: 0, limit: ids.length });
   const { of, containers } = containersOf(query.kinds, keys);
   if (keys.length > 1 && (await eraser.countMembers(query.run, of, containers)) > MAX_ERASED) return undefined;
   const toErase = await withMembers(eraser, query.run, query.kinds, keys);
-  return { ...(await erasure.erase(query.run, toErase)), count: toErase.length };
+  const tracesLeft = query.kinds.some(isSpanKind) ? containers : [];
+  return { ...(await erasure.erase(query.run, toErase)), count: toErase.length, tracesLeft };
 }
 
 /** Erases these traces with all that is below them, whatever they hold. */
 export async function eraseTraces(
-  { eraser, erasure, writer }: Pick<DeleteDeps, 'eraser' | 'erasure' | 'writer'>,
+  { eraser, erasure, writer }: Pick<DeleteDeps, 'eraser' | 'erasure'> & Exclusively,
   run: RunRef,
   traceIds: readonly string[],
 ): Promise<void> {
@@ -236,7 +242,7 @@ export async function eraseTraces(
  * @returns how many went.
  */
 export async function deleteStraySpans(
-  { erasure, writer }: Pick<DeleteDeps, 'erasure' | 'writer'>,
+  { erasure, writer }: Pick<DeleteDeps, 'erasure'> & Exclusively,
   find: (run: RunRef) => Promise<ErasedKey[]>,
   run: RunRef,
 ): Promise<number> {

@@ -1,11 +1,13 @@
+import { isSpanKind } from '../columns/columnDef.ts';
 import { systemMetricNames } from '../columns/systemMetrics.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { addUsage, followUsage } from './followUsage.ts';
 import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
 import { scoresIn } from './loggedScores.ts';
 import type { OpenedSessions } from './openedSessions.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
-import { PENDING, type RecordStore, type StoredKey, type WrittenKey } from './recordStore.ts';
+import { PENDING, type RecordStore, type StoredKey, type UsageKey, type WrittenKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 import { type CallPrices, withCost } from './withCost.ts';
 import { lockOf } from './writeLocks.ts';
@@ -53,6 +55,7 @@ export class GroupState {
             store,
             run,
             requests.flatMap(({ changes }) => changes),
+            requests.flatMap(({ recount }) => recount),
             opened,
             held && { heldOf: mayHold(run) ? (ids) => held.of(run, ids) : async () => [] },
           ),
@@ -191,6 +194,11 @@ export class GroupState {
     }
   }
 
+  /** What spans count of their usage follows from those around them, which may have come before. */
+  async followUsage(): Promise<void> {
+    for (const state of this.#runs.values()) await followUsage(this.#store, this.#clock, state);
+  }
+
   /** Traces that this group has said the session of, and whose record has not come. */
   pending(): WrittenKey[] {
     return [...this.#runs.values()].flatMap((state) => [...state.pending.values()].filter(({ id }) => !state.records.has(id)));
@@ -307,6 +315,8 @@ interface RunState {
   opened: ReadonlySet<string>;
   keys: Map<string, StoredKey>;
   records: Map<string, StoredRecord>;
+  /** The records that were read, as they were before. */
+  before: ReadonlyMap<string, StoredRecord>;
   changed: Set<string>;
   pending: Map<string, WrittenKey>;
   metricsGiven: Map<string, Set<string>>;
@@ -318,12 +328,17 @@ interface RunState {
   deleted: ReadonlySet<string>;
   /** Ids that were made for this write. */
   fresh: ReadonlySet<string>;
+  /** Of the traces that were read: the usage that was stored. */
+  usage: Map<string, UsageKey[]>;
+  /** Traces of which records were deleted. */
+  recount: ReadonlySet<string>;
 }
 
 async function loadRun(
   store: RecordStore,
   run: RunRef,
   all: readonly RecordChange[],
+  recount: readonly string[],
   known: OpenedSessions | undefined,
   holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
 ): Promise<RunState> {
@@ -345,7 +360,12 @@ async function loadRun(
       if (!included.has(trace_id)) ids.add(trace_id as string);
     }
   }
-  const keys = new Map((ids.size === 0 ? [] : await store.keys(run, [...ids])).map((key) => [key.id, key]));
+  const fresh = new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : [])));
+  const [readKeys, usage] = await Promise.all([
+    ids.size === 0 ? [] : store.keys(run, [...ids]),
+    usageOfTraces(store, run, changes, fresh),
+  ]);
+  const keys = new Map(readKeys.map((key) => [key.id, key]));
   const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
   const there = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== PENDING);
   const records = new Map((there.length === 0 ? [] : await store.records(run, there)).map((record) => [record.id, record]));
@@ -367,6 +387,30 @@ async function loadRun(
     canHold: holding !== undefined,
     held: Map.groupBy(held, ({ id }) => id),
     deleted: new Set(deleted),
-    fresh: new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : []))),
+    fresh,
+    before: new Map(records),
+    usage,
+    recount: new Set(recount),
   };
+}
+
+/** The usage in the traces that spans are logged to, which is read while their keys are. */
+async function usageOfTraces(
+  store: RecordStore,
+  run: RunRef,
+  changes: readonly RecordChange[],
+  fresh: ReadonlySet<string>,
+): Promise<Map<string, UsageKey[]>> {
+  const traces = new Set<string>();
+  const parents = new Set<string>();
+  for (const change of changes) {
+    if (change.action === 'update' || change.action === 'announce') continue;
+    const { type, trace_id, parent_id } = change.record;
+    if (!isSpanKind(type) || trace_id === null || fresh.has(trace_id)) continue;
+    traces.add(trace_id);
+    if (parent_id && parent_id !== trace_id) parents.add(parent_id);
+  }
+  const usage = new Map<string, UsageKey[]>();
+  if (traces.size > 0) addUsage(usage, [...traces], await store.usageKeys(run, [...traces], [...parents]));
+  return usage;
 }

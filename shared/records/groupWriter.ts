@@ -126,7 +126,9 @@ export class GroupWriter {
   /** Gives out the answers of its requests when it is stored, of those that it refuses too: of a group that is tried again none was answered. */
   async #storeGroup(group: WriteRequest[], position: LetIn): Promise<void> {
     const { before, sent, isReady, mayHold, confirm } = position;
-    if (group.some(({ changes }) => changes.some((change) => touches(change, sent())))) await before;
+    const isTouched = ({ changes, recount }: WriteRequest) =>
+      changes.some((change) => touches(change, sent())) || recount.some((id) => sent().has(id));
+    if (group.some(isTouched)) await before;
     const splits = this.#splits;
     let settled = await this.#settle(group, mayHold);
     await before;

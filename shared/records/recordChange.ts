@@ -223,8 +223,9 @@ const metricField = (name: string): string => (name === 'duration_ns' ? name : `
 function inKind(stored: StoredRecord, type: StoredRecord['type']): StoredRecord {
   if (stored.type === type) return stored;
   const { input, output, redacted_input, redacted_output } = stored;
+  const { model: _, ...others } = stored;
   return {
-    ...stored,
+    ...(stored.type === 'llm' ? others : stored),
     input: inShape(type, 'input', input),
     output: inShape(type, 'output', output),
     redacted_input: inShape(type, 'input', redacted_input),

@@ -17,6 +17,13 @@ export interface StoredKey {
   version?: number;
 }
 
+/** A span with what it used (see `usageOf`) and what of that counts. */
+export interface UsageKey extends StoredKey {
+  type: StoredRecord['type'];
+  usage: Readonly<Record<string, number>>;
+  counted_usage: string | null;
+}
+
 /** One value, or the state of its scoring, of one metric of one record. The newest version counts. */
 export interface MetricValue {
   metric: string;
@@ -84,6 +91,10 @@ export interface RecordStore {
   keys(run: RunRef, ids: readonly string[]): Promise<StoredKey[]>;
   /** Keys of all spans of these traces. */
   spanKeys(run: RunRef, traceIds: readonly string[]): Promise<StoredKey[]>;
+  /**
+   * Of these traces, the spans that are or hold usage: model calls, those that say tokens or a cost, those that have children, and those of `ids`.
+   */
+  usageKeys(run: RunRef, traceIds: readonly string[], ids: readonly string[]): Promise<UsageKey[]>;
   /** Those of these ids that were deleted from the run, also where they were logged anew since. */
   deleted(run: RunRef, ids: readonly string[]): Promise<string[]>;
   /** Newest versions, all fields. */

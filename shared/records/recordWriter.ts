@@ -88,6 +88,10 @@ export class RecordWriter {
           const isTaken = this.#erasures.takenNow(run);
           return (await store.spanKeys(run, traceIds)).filter(({ id }) => !isTaken(id));
         },
+        usageKeys: async (run, traceIds, ids) => {
+          const isTaken = this.#erasures.takenNow(run);
+          return (await store.usageKeys(run, traceIds, ids)).filter(({ id }) => !isTaken(id));
+        },
       },
       withLocks: withLocks ?? ((_locks, work) => work(noLocks)),
       guard: this.#guard,
@@ -138,6 +142,11 @@ export class RecordWriter {
     return this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { partsOf }), notStored);
   }
 
+  /** Decides anew which usage counts in these traces, of which records were deleted. */
+  async recount(run: RunRef, traceIds: readonly string[]): Promise<void> {
+    await this.#enqueue(run, [], { recount: traceIds });
+  }
+
   /** Bytes that wait to be written, or are being written. */
   get waitingBytes(): number {
     return this.#queue.waitingBytes;
@@ -152,11 +161,15 @@ export class RecordWriter {
   async #enqueue(
     run: RunRef,
     changes: readonly RecordChange[],
-    { partsOf, ordinals }: { partsOf?: PartsOf; ordinals?: readonly number[] | undefined },
+    { recount = [], ...more }: Partial<Pick<WriteRequest, 'partsOf' | 'ordinals' | 'recount'>>,
   ): Promise<Outcome> {
     const bytes = changes.reduce((sum, change) => sum + roughBytes(change), 0);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    this.#queue.add({ run, changes, partsOf, ordinals, bytes, resolve, reject }, [run.projectId], promise);
+    this.#queue.add(
+      { partsOf: undefined, ordinals: undefined, ...more, run, changes, recount, bytes, resolve, reject },
+      [run.projectId],
+      promise,
+    );
     const one = { since: performance.now() };
     this.#unanswered.add(one);
     return promise.finally(() => this.#unanswered.delete(one));

@@ -32,6 +32,7 @@ export async function settleGroup(
   const state = await GroupState.load(deps, group);
   const answers = group.map((request) => settledAnswer(state, request, deps.onStored));
   await state.followSessions();
+  await state.followUsage();
   const records = state.changed();
   const values = records.flatMap((record) => loggedValues(record, state));
   const keys = [

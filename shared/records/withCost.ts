@@ -1,3 +1,4 @@
+import { isSpanKind } from '../columns/columnDef.ts';
 import { hasOwnColumn } from '../columns/systemMetrics.ts';
 import type { PricedCall, Prices } from '../prices/openPrices.ts';
 import type { StoredRecord } from './record.ts';
@@ -20,12 +21,14 @@ export function withCost(
   logged: readonly (Readonly<Record<string, unknown>> | null | undefined)[],
   { costOf }: Pick<CallPrices, 'costOf'>,
 ): StoredRecord {
-  if (record.type !== 'llm') return record.cost_source ? withoutPrice(record) : record;
+  if (!isSpanKind(record.type)) return record;
+  if (record.type !== 'llm' && !record.model && !hasOwnColumn('cost', record.metrics?.cost))
+    return record.cost_source ? withoutPrice(record) : record;
   if (logged.some((metrics) => hasOwnColumn('cost', metrics?.cost))) return { ...record, cost_source: 'logged' };
   const metrics = record.metrics ?? {};
   if (hasOwnColumn('cost', metrics.cost) && record.cost_source !== 'price') return record;
   const call = callOf(record);
-  if (stored?.type === 'llm' && isSameCall(call, callOf(stored)) && (stored.cost_source ?? 'price') === 'price')
+  if (stored?.type === record.type && isSameCall(call, callOf(stored)) && (stored.cost_source ?? 'price') === 'price')
     return sameCost(record, stored);
   return priced(record, call === undefined ? null : costOf(call));
 }

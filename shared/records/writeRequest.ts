@@ -13,6 +13,8 @@ export interface WriteRequest {
   ordinals: readonly number[] | undefined;
   /** Set when it was sent to the store and the locks were lost meanwhile. */
   mayBeStored?: true;
+  /** Traces of which records were deleted. */
+  recount: readonly string[];
   bytes: number;
   resolve(outcome: Outcome): void;
   reject(err: unknown): void;

@@ -2,6 +2,7 @@ import { fc, test as propertyTest } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openPrices } from '../../shared/prices/openPrices.ts';
+import { countedUsage, usageNode, usageOf } from '../../shared/records/countedUsage.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 let service: Awaited<ReturnType<typeof startRecordService>>;
@@ -27,8 +28,10 @@ const step = fc.oneof(
     what: fc.constant('span' as const),
     at: place,
     to: fc.nat({ max: 2 }),
+    /** The span that it is below, which may not be there; absent: the trace. */
+    below: fc.option(fc.nat({ max: 3 }), { nil: undefined }),
     model: fc.constantFrom('gpt-4o', 'home-made', ''),
-    type: fc.constantFrom('llm', 'llm', 'agent'),
+    type: fc.constantFrom('llm', 'llm', 'agent', 'tool'),
     metrics,
   }),
   fc.record({ what: fc.constant('trace' as const), at: place, session: fc.constantFrom('one', 'two', undefined) }),
@@ -43,6 +46,7 @@ const call = (span: number): Step => ({
   what: 'span',
   at: { trace: 0, span },
   to: 0,
+  below: undefined,
   model: 'home-made',
   type: 'llm',
   metrics: { num_input_tokens: 5 },
@@ -51,7 +55,7 @@ const aTrace: Step = { what: 'trace', at: { trace: 0, span: 0 }, session: undefi
 const aCallOfEachRelease: Step[] = [aTrace, call(0), { what: 'forget' }, call(1)];
 
 propertyTest.prop([fc.array(step, { minLength: 1, maxLength: 14 })], { numRuns: 25, examples: [[aCallOfEachRelease]] })(
-  'the sums over the model calls are those of their traces and sessions, whatever was logged, updated and deleted by this release or a former one',
+  'the sums over what counts are those of their traces and sessions, whatever was logged, updated and deleted by this release or a former one',
   async (steps) => {
     const { post, patch } = service.space();
     const traces = Array.from({ length: 3 }, newId);
@@ -60,7 +64,7 @@ propertyTest.prop([fc.array(step, { minLength: 1, maxLength: 14 })], { numRuns: 
     const take = async (one: Step): Promise<{ status: number }> => {
       if (one.what === 'forget') {
         // The rows that a former release wrote.
-        const sql = 'ALTER TABLE trace_members CLEAR COLUMN usage SETTINGS alter_sync = 1, mutations_sync = 1';
+        const sql = "ALTER TABLE trace_members UPDATE usage = map() WHERE type = 'llm' SETTINGS mutations_sync = 1";
         await service.clickhouse.command({ name: 'forget', sql });
         return { status: 200 };
       }
@@ -72,7 +76,8 @@ propertyTest.prop([fc.array(step, { minLength: 1, maxLength: 14 })], { numRuns: 
           const parent = traces[one.to] as string;
           const { type, model, metrics: given } = one;
           const logged = { type, id: span, input: 'q', output: 'a', metrics: given, ...(type === 'llm' && { model }) };
-          return post('/spans', { trace_id: parent, parent_id: parent, spans: [logged] });
+          const above = one.below === undefined || one.below === one.at.span ? parent : spans[one.to]?.[one.below];
+          return post('/spans', { trace_id: parent, parent_id: above, spans: [logged] });
         }
         case 'trace':
           return post('/traces', { session_external_id: one.session, traces: [{ id: trace, input: 'q' }] });
@@ -87,21 +92,30 @@ propertyTest.prop([fc.array(step, { minLength: 1, maxLength: 14 })], { numRuns: 
     for (const one of steps) expect((await take(one)).status, one.what).toBeOneOf(one.what === 'update' ? [200, 404] : [200]);
 
     const all = async (kind: string): Promise<Json[]> => (await post(`/${kind}/search`, { limit: 100 })).body.records;
-    const calls = (await all('spans')).filter(({ type }) => type === 'llm');
+    const records = await all('spans');
+    const counted = new Map(
+      [...Map.groupBy(records, ({ trace_id }) => trace_id).values()].flatMap((ofTrace) => [
+        ...countedUsage(ofTrace.map((record) => usageNode(record, usageOf(record)))),
+      ]),
+    );
+    for (const { id, counted_usage } of records) expect(counted_usage).toBe(counted.get(id) ?? null);
+    const counts = ({ id }: Json, figure: string) => ['all', figure].includes(counted.get(id) ?? 'none');
     for (const [kind, key] of [
       ['traces', 'trace_id'],
       ['sessions', 'session_id'],
     ] as const) {
       for (const { id, metrics: sums } of await all(kind)) {
-        const below = calls.filter((call) => call[key] === id);
+        const below = records.filter((record) => record[key] === id);
         for (const name of ['num_input_tokens', 'num_output_tokens', 'cost']) {
-          const known = below.flatMap((call) => call.metrics[name] ?? []);
+          const ofFigure = below.filter((record) => counts(record, name === 'cost' ? 'cost' : 'tokens'));
+          const known = ofFigure.flatMap((record) => record.metrics[name] ?? []);
           const sum = known.reduce((total, one) => total + one, 0);
           if (known.length === 0) expect(sums).not.toHaveProperty(name);
           else expect(sums[name]).toBeCloseTo(sum, 9);
         }
-        const unknown = below.filter((call) => call.metrics.cost === undefined).length;
-        expect(sums.num_spans_without_cost).toBe(below.length === 0 ? undefined : unknown);
+        const priced = below.filter((record) => counts(record, 'cost'));
+        const unknown = priced.filter((record) => record.metrics.cost === undefined).length;
+        expect(sums.num_spans_without_cost).toBe(priced.length === 0 ? undefined : unknown);
         const atLeast = { type: 'number', column_id: 'metrics/cost', operator: 'gte', value: (sums.cost ?? 0) - 1e-9 };
         const found = (await post(`/${kind}/search`, { filters: [atLeast], sort: { column_id: 'metrics/cost' } })).body.records;
         expect(found.some((one: Json) => one.id === id)).toBe(sums.cost !== undefined);

@@ -1,3 +1,4 @@
+import { usageOf } from '../../shared/records/countedUsage.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import type { RecordStore, StoredKey } from '../../shared/records/recordStore.ts';
 
@@ -19,13 +20,21 @@ export function recordsInMemory({ onKeys, onSend }: StoreHooks) {
     if ((into.get(id)?.version ?? 0) <= value.version) into.set(id, value);
   };
   const idsOf = (rows: readonly { record: { id: string } }[]) => rows.map(({ record }) => record.id);
+  const spansOf = (traceIds: readonly string[]) =>
+    [...members.values()].filter(({ id, trace_id, left }) => !left && id !== trace_id && traceIds.includes(trace_id as string));
   const store: RecordStore = {
     async keys(_run, ids) {
       await onKeys?.(ids);
       return ids.flatMap((id) => keys.get(id) ?? []);
     },
-    spanKeys: async (_run, traceIds) =>
-      [...members.values()].filter(({ id, trace_id, left }) => !left && id !== trace_id && traceIds.includes(trace_id as string)),
+    spanKeys: async (_run, traceIds) => spansOf(traceIds),
+    usageKeys: async (_run, traceIds) =>
+      spansOf(traceIds).flatMap((key) => {
+        const record = records.get(key.id);
+        return record
+          ? { ...key, type: record.type, usage: usageOf(record) ?? {}, counted_usage: record.counted_usage ?? null }
+          : [];
+      }),
     deleted: async () => [],
     records: async (_run, wanted) => wanted.flatMap(({ id }) => records.get(id) ?? []),
     removeMisplaced: async () => {},

@@ -1,4 +1,4 @@
-import { ownNumbers, WITHOUT_COST } from '../../columns/systemMetrics.ts';
+import { isUsageMetric, type OwnNumber, ownNumbers, WITHOUT_COST } from '../../columns/systemMetrics.ts';
 import type { CountCell, MetricCell, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
 import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
 import { Binder, TIME, timeParam } from './binder.ts';
@@ -6,6 +6,7 @@ import type { ClickHouse } from './clickHouse.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
 import { type RecordVersions, RunVersions } from './runVersions.ts';
+import { isCounted } from './usageSql.ts';
 
 /** Figures of metrics over time: one pass over the records of the range, and one over their scores. */
 export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads {
@@ -102,15 +103,23 @@ const bucketSql = ({ from, bucketMinutes }: TimelineQuery, { bind }: Scope, time
 function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
   const names = ownNumbers.filter((name) => metrics === undefined || metrics.includes(name));
   const measures = names.map((name) => {
-    const kind = query.ownNumbersOf?.[name];
-    const number = name === WITHOUT_COST ? `if(type = 'llm' AND isNull(cost), 1, NULL)` : name;
-    const value = kind ? `if(type = ${scope.bind(kind, 'String')}, ${number}, NULL)` : number;
+    const of = numbersOf(name, query, scope);
+    const number = name === WITHOUT_COST ? 'if(isNull(cost), 1, NULL)' : name;
+    const value = of === undefined ? number : `if(${of}, ${number}, NULL)`;
     return `(${scope.bind(name, 'String')}, CAST(${value} AS Nullable(Float64)))`;
   });
   const all = measures.length > 0 ? `[${measures.join(', ')}]` : 'CAST([] AS Array(Tuple(String, Nullable(Float64))))';
   return `SELECT grp, bucket, measure.1 AS metric, measure.2 AS number, false AS is_boolean, CAST([] AS Array(String)) AS categories, 'success' AS status, '' AS details
           FROM (SELECT ${cellSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)})
           ARRAY JOIN measures AS measure`;
+}
+
+/** The records whose number it is; undefined: all. Usage is that which counts, where kinds are asked for that of calls and all of others. */
+function numbersOf(name: OwnNumber, { ownNumbersOf }: TimelineQuery, { bind }: Scope): string | undefined {
+  const kind = ownNumbersOf?.[name];
+  if (!isUsageMetric(name)) return kind && `type = ${bind(kind, 'String')}`;
+  if (kind) return isCounted(name, '');
+  return name === WITHOUT_COST ? `type = 'llm' AND ${isCounted(name, '')}` : `(type != 'llm' OR ${isCounted(name, '')})`;
 }
 
 const own: ReadonlySet<string> = new Set(ownNumbers);

@@ -1,7 +1,9 @@
+import { isSpanKind } from '../../columns/columnDef.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
+import { usageOf } from '../../records/countedUsage.ts';
 import type { StoredRecord } from '../../records/record.ts';
-import type { Block, NewKey, NewVersion, RecordStore, StoredKey } from '../../records/recordStore.ts';
+import type { Block, NewKey, NewVersion, RecordStore, StoredKey, UsageKey } from '../../records/recordStore.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import { type ClickHouse, type NativeInsert, threadsFor } from './clickHouse.ts';
 import { inChunks } from './inChunks.ts';
@@ -10,7 +12,6 @@ import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, recordRows } from './recordRow.ts';
 import { skipUnknownIds } from './skipUnknownIds.ts';
 import { lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
-import { usageOf } from './usageSql.ts';
 
 /** The record and key tables as the writer needs them. */
 export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
@@ -41,6 +42,22 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
           row: toKey,
         }),
       ),
+    usageKeys: (run, traceIds, ids) =>
+      inChunks(traceIds, (chunk) => {
+        const member = `${IN_RUN} AND trace_id IN {traces:Array(UUID)}`;
+        return clickhouse.query({
+          name: 'usage of traces',
+          sql: `SELECT ${keyColumns}, usage, counted_usage FROM (
+                  SELECT ${keyColumns}, usage, counted_usage FROM trace_members
+                  WHERE ${member} AND id != trace_id
+                  ORDER BY version DESC LIMIT 1 BY trace_id, id)
+                WHERE type != '${LEFT}' AND (type = 'llm' OR notEmpty(usage) OR id IN {ids:Array(UUID)}
+                  OR id IN (SELECT assumeNotNull(parent_id) FROM trace_members WHERE ${member} AND isNotNull(parent_id)))`,
+          params: { ...runParams(run), traces: chunk, ids },
+          ...threadsFor(chunk),
+          row: (row) => ({ ...(row as UsageKey), ...toKey(row) }) as UsageKey,
+        });
+      }),
     deleted: (run, ids) =>
       inChunks(ids, (chunk) =>
         clickhouse.query({
@@ -163,19 +180,24 @@ function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
   }
   if (record.trace_id === null) return;
   putKey(to, record);
-  if (isModelCall(record)) to.put('usage', usageOf(record));
+  if (isStored(record)) {
+    const usage = usageOf(record);
+    if (usage !== undefined) to.put('usage', usage);
+    if (record.counted_usage) to.put('counted_usage', record.counted_usage);
+  }
   to.endRow();
 }
 
-/** Model calls whose key stays: what they used may have changed, so a row of theirs is written with each version. */
+/** Spans whose key stays: what they used and what of that counts may have changed, so a row of theirs is written with each version. */
 function usedAnew(records: readonly NewVersion[], keys: readonly NewKey[]): NewKey[] {
-  const again = records.filter(({ record, isRewrite }) => isRewrite && isModelCall(record) && record.trace_id !== null);
+  const again = records.filter(({ record, isRewrite }) => isRewrite && isStored(record) && record.trace_id !== null);
   if (again.length === 0) return [];
   const written = new Set(keys.map(({ record }) => record));
   return again.flatMap(({ record }) => (written.has(record) ? [] : [{ record, leaves: undefined }]));
 }
 
-const isModelCall = (record: NewKey['record']): record is StoredRecord => record.type === 'llm';
+/** Whether it is more than the key of a trace that is pending. */
+const isStored = (record: NewKey['record']): record is StoredRecord => isSpanKind(record.type as StoredRecord['type']);
 
 /** Rows of a table made into bytes once: a retry sends the same with the same token. */
 function rowsOf<T>(table: Table, rows: readonly T[], add: (to: NativeBlock, row: T) => void): TableRows | undefined {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isSpanKind, recordKinds } from '../../columns/columnDef.ts';
 import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { RunRef } from '../../projects/runs.ts';
+import { countedOf } from '../../records/countedUsage.ts';
 import { errorOf } from '../../records/failed.ts';
 import { inOrder, inRunOrder, type SpanPlace } from '../../records/spanOrder.ts';
 import type { RecordSize, RecordToScore, SpansRead } from '../../scoring/recordToScore.ts';
@@ -52,6 +53,7 @@ const Scored = OfRow.extend({
   num_input_tokens: count,
   num_output_tokens: count,
   num_total_tokens: count,
+  counted_usage: z.string().nullable(),
 });
 type Row = z.output<typeof Scored>;
 
@@ -252,7 +254,7 @@ function readRecords(
     name: 'records to score',
     sql: `${cutWithin ? counts : ''} SELECT ${cutWithin ? most : ''} id, type, trace_id, parent_id, step_number, session_id, created_at, version, ${long('input')}, input_is_json, ${lengthOf('input')},
                  ${long('output')}, output_is_json, ${lengthOf('output')}, ${long('tools')}, dataset_row_id, dataset_row_ordinal, dataset_input, dataset_output, dataset_metadata,
-                 user_metadata, file_modalities, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
+                 user_metadata, file_modalities, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens, counted_usage
             FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,
     params: { ...runParams(run), ids },
     row: Scored,
@@ -292,6 +294,7 @@ const asScored = (row: Row, trace?: OfRow): ScoredRecord => ({
   inputTokens: row.num_input_tokens,
   outputTokens: row.num_output_tokens,
   totalTokens: row.num_total_tokens,
+  countsTokens: isSpanKind(row.type) && ['all', 'tokens'].includes(countedOf(row)),
   errorMessage: errorOf(row) ?? null,
   model: row.model,
 });

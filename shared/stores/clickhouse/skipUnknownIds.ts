@@ -37,6 +37,10 @@ export function skipUnknownIds(store: RecordStore, engine: Engine, filterBytes =
       const asked = runs.mayBeStored(run, traceIds);
       return asked.length === 0 ? [] : store.spanKeys(run, asked);
     },
+    async usageKeys(run, traceIds, ids) {
+      const asked = runs.mayBeStored(run, traceIds);
+      return asked.length === 0 ? [] : store.usageKeys(run, asked, ids);
+    },
     block(rows) {
       const idsOfRuns = idsByRun(rows.keys);
       const block = store.block(rows);

@@ -136,8 +136,9 @@ export const traceMembers: Table = {
   name: 'trace_members',
   columns: [
     ...recordKeys.columns.map((column) => (column.name === 'trace_id' ? { ...column, sqlType: 'UUID' } : column)),
-    // What a model call used, by the names of `usageMetrics`. Of other records it is empty, and of model calls that former releases stored.
+    // What a span used, by the names of `usageMetrics`. It is empty of those that say nothing, and of what former releases stored.
     { name: 'usage', sqlType: 'Map(LowCardinality(String), Float64)' },
+    { name: 'counted_usage', sqlType: 'LowCardinality(Nullable(String))' },
   ],
   indexes: [],
   orderBy: ['project_id', 'run_id', 'trace_id', 'id'],

@@ -1,21 +1,28 @@
-import { hasOwnColumn, type UsageMetric, usageMetrics, WITHOUT_COST } from '../../columns/systemMetrics.ts';
+import { type UsageMetric, usageMetrics, WITHOUT_COST } from '../../columns/systemMetrics.ts';
 import { FAILED } from '../../records/failed.ts';
-import type { StoredRecord } from '../../records/record.ts';
 
 /** The kinds of records whose usage is a sum. */
 export type Container = 'trace' | 'session';
 
 const without = (record: string): string => `toNullable(toInt64(isNull(${record}.cost)))`;
 
-/** What a model call has itself. */
+const ofCost: ReadonlySet<string> = new Set(['cost', WITHOUT_COST]);
+
+/** Whether a figure of a record is in the sums of its trace (see `countedUsage`). Former releases did not say: all of calls is. @param of the record */
+export function isCounted(name: UsageMetric, of = 'records.'): string {
+  const alone = ofCost.has(name) ? 'cost' : 'tokens';
+  return `ifNull(${of}counted_usage IN ('all', '${alone}'), ${of}type = 'llm')`;
+}
+
+/** What a span has itself. */
 export const ownUsage = (name: UsageMetric): string =>
   name === WITHOUT_COST ? `if(records.type = 'llm', ${without('records')}, NULL)` : `records.${name}`;
 
-/** Of one trace: the sum over its model calls, of those that say. Where none does, what was logged with the trace itself stands. */
+/** Of one trace: the sum over what counts. Where nothing does, what was logged with the trace itself stands. */
 const ofTrace = (name: UsageMetric): string =>
   name === WITHOUT_COST
-    ? `sumOrNullIf(${without('records')}, records.type = 'llm')`
-    : `ifNull(sumOrNullIf(records.${name}, records.type = 'llm'), anyIf(records.${name}, records.type = 'trace'))`;
+    ? `sumOrNullIf(${without('records')}, ${isCounted(name)})`
+    : `ifNull(sumOrNullIf(records.${name}, ${isCounted(name)}), anyIf(records.${name}, records.type = 'trace'))`;
 
 /** Rows of `container` and these names: the sums of each trace or session. @param from the newest versions of records @param where limits them */
 export function usageSql(
@@ -29,23 +36,15 @@ export function usageSql(
   return `SELECT session AS container, ${names.map((name) => `sumOrNull(of_${name}) AS ${name}`).join(', ')} FROM (${ofTraces}) GROUP BY session`;
 }
 
-/** What a model call used, as its row of `trace_members` has it; never empty. */
-export function usageOf({ metrics }: StoredRecord): Record<string, number> {
-  const usage: Record<string, number> = {};
-  for (const name of usageMetrics) {
-    const value = metrics?.[name];
-    if (hasOwnColumn(name, value)) usage[name] = value;
-  }
-  usage[WITHOUT_COST] = usage.cost === undefined ? 1 : 0;
-  return usage;
-}
+const COUNTED = "ifNull(counted_usage, if(type = 'llm', 'all', 'none'))";
+const COSTS = `name IN (${[...ofCost].map((name) => `'${name}'`).join(', ')})`;
+const USAGE = `if(${COUNTED} = 'all', usage, mapFilter((name, value) -> (${COSTS}) = (${COUNTED} = 'cost'), usage))`;
 
 /**
- * Over the newest rows of the records of a trace: the sums over its model calls, without those that no call says. The reader has the trace's
+ * Over the newest rows of the records of a trace: the sums over what counts, without those that nothing says. The reader has the trace's
  * record, whose own values stand where there is no sum.
  */
-export const SUMS_OF_MEMBERS =
-  "sumMapIf(usage, type = 'llm') AS sums, toUInt32(countIf(type = 'llm' AND empty(usage))) AS unknown";
+export const SUMS_OF_MEMBERS = `sumMapIf(${USAGE}, ${COUNTED} != 'none') AS sums, toUInt32(countIf(type = 'llm' AND empty(usage))) AS unknown`;
 
 export interface SumsOfMembers {
   sums: Record<string, number>;
@@ -55,13 +54,16 @@ export interface SumsOfMembers {
 
 /** The same sums from the records, for traces with such calls: rows of `container` and every usage metric, null where no call says. */
 export const sumsOfCallsSql = ({ from, where }: { from: string; where: string }): string =>
-  `SELECT assumeNotNull(records.trace_id) AS container, ${usageMetrics.map(sumOfCalls).join(', ')} FROM ${from} WHERE ${where} AND records.type = 'llm' GROUP BY records.trace_id`;
+  `SELECT assumeNotNull(records.trace_id) AS container, ${usageMetrics.map(sumOfCalls).join(', ')} FROM ${from} WHERE ${where} AND ${HAS_USAGE} GROUP BY records.trace_id`;
 
 const sumOfCalls = (name: UsageMetric): string =>
-  `sumOrNull(${name === WITHOUT_COST ? without('records') : `records.${name}`}) AS ${name}`;
+  `sumOrNullIf(${name === WITHOUT_COST ? without('records') : `records.${name}`}, ${isCounted(name)}) AS ${name}`;
+
+/** Records of which something may count. */
+const HAS_USAGE = "(records.type = 'llm' OR isNotNull(records.counted_usage))";
 
 const traceRows = (from: string, where: string): string =>
-  `FROM ${from} WHERE ${where} AND records.type IN ('llm', 'trace') GROUP BY records.trace_id`;
+  `FROM ${from} WHERE ${where} AND (records.type = 'trace' OR ${HAS_USAGE}) GROUP BY records.trace_id`;
 
 const sumsSql = (names: readonly UsageMetric[]): string => names.map((name) => `${ofTrace(name)} AS ${name}`).join(', ');
 
