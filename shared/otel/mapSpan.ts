@@ -46,6 +46,8 @@ export interface MappedSpan {
 
 export interface Mapped {
   span: MappedSpan;
+  /** A convention for generative AI says what it is. */
+  isNamed: boolean;
   /** The caller's own name of the session. */
   sessionId: string | undefined;
 }
@@ -99,7 +101,7 @@ export function mapSpan(span: OtelSpan): Mapped {
     const model = modelNamed(span.attributes);
     if (model !== undefined) mapped.model = model; // by which it is priced; it stays in the metadata, where it is shown
   }
-  return { sessionId: content.sessionId, span: mapped };
+  return { sessionId: content.sessionId, isNamed: named !== undefined, span: mapped };
 }
 
 interface Retrieval {

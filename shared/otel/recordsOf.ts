@@ -1,8 +1,9 @@
 import { derivedId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { openedSession, sessionIdOf } from '../records/ingest.ts';
+import { INPUT_FROM, OPENED_BY, OUTPUT_FROM } from '../records/provisionalTrace.ts';
 import type { LoggedRecord, RecordChange } from '../records/recordChange.ts';
-import { type MappedSpan, mapSpan, textOfStep } from './mapSpan.ts';
+import { type Mapped, type MappedSpan, mapSpan, textOfStep } from './mapSpan.ts';
 import type { OtelSpan } from './span.ts';
 
 /** The record id of a trace: a pure function of the run and the trace id of OpenTelemetry. */
@@ -51,7 +52,7 @@ export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange
     const trace = { id, type: 'trace', trace_id: id, parent_id: null, session_id, external_id: traceId } as const;
     if (!root) changes.push(...withoutRoot(trace, mapped).map((change) => ({ ...change, ...unless })));
     else {
-      const record = { ...trace, ...traceOf(root.span), trace_is_complete: root.from.endNs > 0n };
+      const record = { ...trace, ...fromBelow(traceOf(root.span), root, mapped), trace_is_complete: root.from.endNs > 0n };
       changes.push({ action: 'log', record, ...unless });
     }
   }
@@ -101,21 +102,70 @@ const traceOf = ({ name, created_at, input, output, status_code, error_message, 
   ...(tags ? { tags } : {}),
 });
 
+type Trace = Pick<LoggedRecord, 'id' | 'type' | 'trace_id' | 'session_id'>;
+type MappedHere = Mapped & { from: OtelSpan };
+
 /**
- * Traces without their root in this batch stay stubs, whose session alone is kept, but for one whose parent is in another process: its root may be
- * elsewhere for ever.
+ * Traces without their root in this batch stay stubs, whose session alone is kept, unless the root may be elsewhere for ever: its highest span says that its
+ * parent is in another process, or there is a span of generative AI, which filters let through alone. Then that highest span opens the trace, in whose place
+ * the root comes.
  */
-function withoutRoot(
-  trace: Pick<LoggedRecord, 'id' | 'type' | 'trace_id' | 'session_id'>,
-  mapped: readonly { from: OtelSpan; span: MappedSpan }[],
-): Logging[] {
+function withoutRoot(trace: Trace, mapped: readonly MappedHere[]): Logging[] {
   const changes: Logging[] = [];
-  const local = mapped.find(({ from }) => from.parentIsRemote);
-  if (local) {
-    const { name, created_at } = local.span;
-    const times = created_at === undefined ? {} : { created_at };
-    changes.push({ action: 'open', record: { ...trace, ...times, name, trace_is_complete: false } });
+  const remote = mapped.find(({ from }) => from.parentIsRemote);
+  const top = remote ?? (mapped.some(({ isNamed }) => isNamed) ? highestOf(mapped) : undefined);
+  if (top) {
+    const said = traceOf(top.span);
+    const user_metadata = { ...said.user_metadata, [OPENED_BY]: top.from.spanId };
+    const texts = fromBelow({ ...said, user_metadata }, top, mapped);
+    const record = { ...trace, ...texts, is_provisional: true, trace_is_complete: false };
+    changes.push({ action: 'log', record });
   }
   if (trace.session_id !== undefined) changes.push({ action: 'announce', record: trace });
   return changes;
 }
+
+/** Of the spans whose parents are not here the first; of those that begin at once the one that ends last. */
+function highestOf(mapped: readonly MappedHere[]): MappedHere | undefined {
+  const here = new Set(mapped.map(({ from }) => from.spanId));
+  let highest: MappedHere | undefined;
+  for (const one of mapped) {
+    if (one.from.parentId !== undefined && here.has(one.from.parentId)) continue;
+    if (!highest || (one.from.startNs === highest.from.startNs && one.from.endNs > highest.from.endNs)) highest = one;
+  }
+  return highest;
+}
+
+type TraceFields = ReturnType<typeof traceOf>;
+
+/**
+ * What a trace's record says, with the input of the first span below its root and the output of the last one where the root says none: the instrumentations
+ * of some frameworks write these on the steps alone. Those right below come first, then those beside one that stands in for the root. The metadata says from which
+ * spans they are.
+ */
+function fromBelow(fields: TraceFields, root: MappedHere, mapped: readonly MappedHere[]): TraceFields {
+  if (fields.input !== undefined && fields.output !== undefined) return fields;
+  const others = mapped.filter((one) => one !== root);
+  const children = others.filter(({ from }) => from.parentId === root.from.spanId);
+  const beside = root.from.parentId === undefined ? [] : others.filter(({ from }) => from.parentId === root.from.parentId);
+  const first = (all: readonly MappedHere[]) => all.find(({ span }) => isSaid(span.input));
+  const last = (all: readonly MappedHere[]) =>
+    all.reduce<MappedHere | undefined>(
+      (latest, one) => (isSaid(one.span.output) && (!latest || one.from.endNs >= latest.from.endNs) ? one : latest),
+      undefined,
+    );
+  const input = fields.input === undefined ? (first(children) ?? first(beside) ?? first(others)) : undefined;
+  const output = fields.output === undefined ? (last(children) ?? last(beside) ?? last(others)) : undefined;
+  return {
+    ...fields,
+    ...(input?.span.input === undefined ? {} : { input: textOfStep(input.span.input) }),
+    ...(output?.span.output === undefined ? {} : { output: textOfStep(output.span.output) }),
+    user_metadata: {
+      ...fields.user_metadata,
+      ...(input ? { [INPUT_FROM]: input.from.spanId } : {}),
+      ...(output ? { [OUTPUT_FROM]: output.from.spanId } : {}),
+    },
+  };
+}
+
+const isSaid = (step: MappedSpan['input'] | MappedSpan['output']): boolean => step !== undefined && textOfStep(step) !== '';

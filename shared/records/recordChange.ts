@@ -7,6 +7,7 @@ import { SpanNode } from '../wire/records.ts';
 import { isFailure } from './failed.ts';
 import { fileIds } from './fileIds.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
+import { onTopOf } from './provisionalTrace.ts';
 import type { StoredRecord } from './record.ts';
 import type { StoredKey } from './recordStore.ts';
 
@@ -124,7 +125,10 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   if (stored && change.action === 'announce' && record.session_id === stored.session_id) return undefined;
   const currentAttempt = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
   if (change.action === 'replace' && currentAttempt > (record.attempt ?? 0)) return undefined;
-  const base = stored && change.action !== 'replace' ? merge(inKind(stored, record.type), record) : record;
+  const isTrace = change.action === 'log' && record.type === 'trace';
+  const onTop = stored && (isTrace ? onTopOf(stored, record) : { stored, given: record });
+  if (stored && !onTop) return undefined;
+  const base = onTop && change.action !== 'replace' ? merge(inKind(onTop.stored, record.type), onTop.given) : record;
   // A span that is logged again in another trace goes to the session of that one.
   const sessionKept = stored?.trace_id === record.trace_id ? stored.session_id : undefined;
   return {

@@ -898,6 +898,102 @@ describe('spans out of order', () => {
   });
 });
 
+describe('a trace whose root is missing', () => {
+  const AGENT = { 'openinference.span.kind': 'AGENT' };
+  /** Spans of one trace: seconds from its start to their begin and end. */
+  const send = async (stream: string, ...spans: { id: number; in?: number; from: number; to: number; attributes?: object }[]) => {
+    const body = {
+      resourceSpans: [
+        {
+          scopeSpans: [
+            {
+              spans: spans.map(({ id, in: parent, from, to, attributes = AGENT }) => ({
+                traceId: '0af7651916cd43dd8448eb211c80319c',
+                spanId: `00f067aa0ba902b${id}`,
+                ...(parent === undefined ? {} : { parentSpanId: `00f067aa0ba902b${parent}`, flags: 257 }),
+                name: `span ${id}`,
+                startTimeUnixNano: `${1_770_000_000 + from}000000000`,
+                endTimeUnixNano: `${1_770_000_000 + to}000000000`,
+                attributes,
+              })),
+            },
+          ],
+        },
+      ],
+    };
+    const answer = await service.request('POST', '/v1/traces', body, { project: project.name, logstream: stream });
+    expect(answer).toMatchObject({ status: 200, body: {} });
+    return (await search('traces', stream))[0];
+  };
+  const said = (input: string, output: string) => ({ ...AGENT, 'input.value': input, 'output.value': output });
+
+  test('is opened by its highest span, also where others are beside that', async () => {
+    const trace = await send(
+      'filtered',
+      { id: 3, in: 2, from: 2, to: 3, attributes: said('step', 'done') },
+      { id: 2, in: 0, from: 1, to: 4, attributes: { ...said('q', 'a'), own: 'x' } },
+      { id: 4, in: 0, from: 5, to: 6, attributes: said('second', 'last') },
+    );
+    const user_metadata = { own: 'x', 'otel.opened_by_span_id': '00f067aa0ba902b2' };
+    expect(trace).toMatchObject({ name: 'span 2', input: 'q', output: 'a', is_complete: false, user_metadata });
+    expect(trace.created_at).toBe('2026-02-02T02:40:01.000000Z');
+  });
+
+  test('gives way to spans around it, and to its root, and loses nothing that was added to it', async () => {
+    const stream = 'filtered for now';
+    const first = await send(stream, { id: 3, in: 2, from: 2, to: 3, attributes: { ...said('step', 'done'), step: 'x' } });
+    expect(first).toMatchObject({ name: 'span 3', input: 'step' });
+    const log_stream_id = await streamId(stream);
+    const path = `/projects/${project.id}/traces/${first.id}`;
+    const update = { log_stream_id, trace_id: first.id, tags: ['seen'], metrics: { mine: 0.5 } };
+    expect(await service.request('PATCH', path, update)).toMatchObject({ status: 200 });
+    const second = await send(stream, { id: 2, in: 1, from: 1, to: 4, attributes: said('q', 'a') });
+    expect(second).toMatchObject({ id: first.id, name: 'span 2', input: 'q', output: 'a', is_complete: false, tags: ['seen'] });
+    const third = await send(stream, { id: 5, in: 1, from: 6, to: 7, attributes: said('more', 'last') });
+    expect(third).toMatchObject({ name: 'span 2', input: 'q', output: 'last' });
+    const root = await send(stream, { id: 1, from: 0, to: 9, attributes: { own: 'y' } });
+    expect(root).toMatchObject({
+      id: first.id,
+      name: 'span 1',
+      is_complete: true,
+      input: 'q',
+      output: 'last',
+      tags: ['seen'],
+    });
+    expect(root.metrics).toMatchObject({ duration_ns: 9_000_000_000, mine: 0.5 });
+    const from = { 'otel.input_span_id': '00f067aa0ba902b2', 'otel.output_span_id': '00f067aa0ba902b5' };
+    expect(root.user_metadata).toEqual({ own: 'y', ...from });
+    expect(await send(stream, { id: 6, in: 1, from: 2, to: 3, attributes: said('late', 'later') })).toMatchObject({
+      input: 'q',
+      output: 'last',
+    });
+  });
+
+  test('stays a stub as long as nothing of generative AI is in it', async () => {
+    expect(await send('plain spans', { id: 2, in: 1, from: 1, to: 4, attributes: { 'db.system': 'sqlite' } })).toBeUndefined();
+    expect(await send('plain spans', { id: 3, in: 1, from: 5, to: 6 })).toMatchObject({ name: 'span 3' });
+  });
+
+  test.each(['together', 'the root last', 'the root first'])(
+    'a root without input and output has those of its steps: %s',
+    async (order) => {
+      const root = { id: 1, from: 0, to: 9, attributes: { 'traceloop.span.kind': 'workflow' } };
+      const steps = [
+        { id: 2, in: 1, from: 1, to: 2, attributes: AGENT },
+        { id: 3, in: 1, from: 3, to: 4, attributes: said('first', 'one') },
+        { id: 4, in: 1, from: 5, to: 6, attributes: said('second', 'two') },
+        { id: 5, in: 4, from: 5, to: 6, attributes: said('inner', 'in the middle') },
+      ];
+      const stream = `steps, ${order}`;
+      const batches = order === 'together' ? [[root, ...steps]] : order === 'the root last' ? [steps, [root]] : [[root], steps];
+      for (const batch of batches) await send(stream, ...batch);
+      const [trace] = await search('traces', stream);
+      const user_metadata = { 'otel.input_span_id': '00f067aa0ba902b3', 'otel.output_span_id': '00f067aa0ba902b4' };
+      expect(trace).toMatchObject({ name: 'span 1', is_complete: true, input: 'first', output: 'two', user_metadata });
+    },
+  );
+});
+
 describe('the request', () => {
   test('names its target by resource attributes too, and has a default', async () => {
     const named = otlpJson({}, {}, { 'assay.project': project.name, 'assay.log_stream': 'by resource' });
