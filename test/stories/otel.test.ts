@@ -824,7 +824,7 @@ describe('spans out of order', () => {
     const [span] = await search('spans', 'below a call');
     const names = async () => {
       const { body } = await service.request('GET', `/projects/${project.id}/traces/${span.trace_id}`);
-      const below = (body as Json).type === 'trace' ? (body as Json).spans[0].spans : (body as Json).spans;
+      const below = (body as Json).is_complete ? (body as Json).spans[0].spans : (body as Json).spans;
       return below.map(({ name }: Json) => name);
     };
     expect(await names()).toEqual(['first', 'tool', 'second']);

@@ -309,7 +309,11 @@ async function membersOf(
 ): Promise<TraceMembers[]> {
   if (traces.length === 0) return [];
   const binder = new Binder();
-  const members = membersSql(scopeOf(binder.bind, run), traces, `${among ? ', parent_id' : ''}${withSums ? ', usage, counted_usage' : ''}`);
+  const members = membersSql(
+    scopeOf(binder.bind, run),
+    traces,
+    `${among ? ', parent_id' : ''}${withSums ? ', usage, counted_usage' : ''}`,
+  );
   const parents = among ? `groupUniqArrayIf(assumeNotNull(parent_id), parent_id IN ${binder.bind(among, 'Array(UUID)')})` : '[]';
   return clickhouse.query({
     name: 'members of traces',
