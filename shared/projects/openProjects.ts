@@ -63,7 +63,7 @@ export function openProjects(deps: ProjectDeps): Projects {
     firstLog: openFirstLog({ projects, logStreams, newId, makes: deps.firstLogMakes, log: deps.log }),
     findRun: lookup.find,
     findUnexpiredRun: unexpired(lookup.find, deps.expiries),
-    ingestRun: createIngestLookup(lookup.find, deps.openMetricsTesting),
+    ingestRun: createIngestLookup(lookup.findToWrite, deps.openMetricsTesting),
     runCounts: deps.runCounts,
     deletion,
     deleteRun: (projectId, runId) => deleteWithRecords(deletion, projectId, runId),

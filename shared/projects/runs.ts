@@ -62,22 +62,37 @@ const selectors = [
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+export interface RunLookups {
+  find: RunLookup;
+  /** For writes, which are refused for a run that was deleted when they have its lock: what was found once is not asked for again. */
+  findToWrite: RunLookup;
+  forget(): void;
+}
+
 /**
- * The lookup over a store. Every ingest and search asks, so a run that was found counts as there for a second; `forget` makes a deletion
- * hold at once in this process.
+ * The lookups over a store. Every ingest and search asks, so a run that was found counts as there for a second, and to writes for ten minutes; its project
+ * and kind never change. `forget` makes a deletion hold at once in this process.
  */
-export function createRunLookup(store: RunExistence): { find: RunLookup; forget(): void } {
+export function createRunLookup(store: RunExistence): RunLookups {
   const known = new BriefCache<RunRef>({ ttlMs: 1_000, maxEntries: 10_000 });
-  return {
-    async find(projectId, ids) {
+  const written = new BriefCache<RunRef>({ ttlMs: 600_000, maxEntries: 10_000 });
+  const findIn =
+    (cache: BriefCache<RunRef>): RunLookup =>
+    async (projectId, ids) => {
       const { kind, selector, runId } = selectedRun(ids);
       const load = async () =>
         uuid.test(runId) && (await store.runExists(projectId, kind, runId)) ? { projectId, runId, kind } : undefined;
-      const run = await known.get(`${projectId}/${kind}/${runId}`, load);
+      const run = await cache.get(`${projectId}/${kind}/${runId}`, load);
       if (!run) throw new ServiceError('RunNotFound', `no ${kind.replace('_', ' ')} with this ${selector} in the project`);
       return run;
+    };
+  return {
+    find: findIn(known),
+    findToWrite: findIn(written),
+    forget() {
+      known.clear();
+      written.clear();
     },
-    forget: () => known.clear(),
   };
 }
 

@@ -112,6 +112,7 @@ export async function startServiceServers(
   };
   return {
     redis: {
+      url: () => redis.url,
       kill: () => redis.kill(),
       async restart(): Promise<void> {
         redis = await startRedisServer(programs.redis, { port: redis.port });
@@ -132,11 +133,11 @@ export async function startServiceServers(
       /** It is started again by its guard. */
       kill: () => void process.kill(temporal.pid, 'SIGKILL'),
     },
-    async api(): Promise<ServiceApi> {
+    async api(own: Record<string, string> = {}): Promise<ServiceApi> {
       const port = await ownPort();
       const url = `http://127.0.0.1:${port}`;
       const client = new ServiceClient({ apiUrl: url, apiKey: API_KEY });
-      return { ...part('api/main.ts', 'the api is ready', { PORT: String(port) }), url, client };
+      return { ...part('api/main.ts', 'the api is ready', { PORT: String(port), ...own }), url, client };
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await Promise.all(parts.map((one) => one.end('SIGKILL')));

@@ -54,7 +54,7 @@ export interface DatabaseLimits {
   idleMs: number;
 }
 
-const databaseLimits: DatabaseLimits = { statementMs: 60_000, silentMs: 75_000, idleMs: 12_000 };
+const databaseLimits: DatabaseLimits = { statementMs: 15_000, silentMs: 18_000, idleMs: 12_000 };
 
 /**
  * Postgres at `url`, or the embedded one (PGlite) in `directory`, with all migrations applied. The embedded one has no limits: it runs on this process's own
@@ -158,6 +158,9 @@ async function connectServer(
     max: connections,
     types: types as pg.CustomTypesConfig,
     connectionTimeoutMillis: 5_000,
+    // A peer that is gone without a word is known after some 15 s, also while a connection is idle.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
     ...(limits && {
       statement_timeout: limits.statementMs,
       query_timeout: limits.silentMs,

@@ -1,6 +1,6 @@
 import { countsOf, type LoginAttempt, type LoginAttempts, loginLimits } from '../../accounts/loginAttempts.ts';
 import { inProcessAttempts } from '../../coordination/inProcessAttempts.ts';
-import type { RedisConnection } from './connect.ts';
+import { LOGIN_TIMEOUT_MS, type RedisConnection } from './connect.ts';
 import { redisScript } from './script.ts';
 
 const keysOf = (attempt: LoginAttempt): string[] => {
@@ -60,7 +60,7 @@ const limits = [
 
 /** Failed logins that several processes count through one Redis. What is counted ends by itself: no count is kept longer than an hour. */
 export function redisAttempts(redis: RedisConnection): LoginAttempts {
-  const run = redisScript(redis, script);
+  const run = redisScript(redis, script, LOGIN_TIMEOUT_MS);
   const alone = inProcessAttempts(Date.now);
   const ask = async (attempt: LoginAttempt, what: string, otherwise: () => Promise<number>): Promise<number> => {
     try {

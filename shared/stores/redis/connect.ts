@@ -3,8 +3,11 @@ import { ServiceError } from '../../errors/errors.ts';
 
 /** One service's connection to Redis. After a loss it reconnects by itself; what is asked meanwhile fails at once. */
 export interface RedisConnection {
-  /** Runs one command or script. @throws ServiceError `Unavailable` naming Redis when it is lost, slow for 5 s, or refuses. */
-  run<T>(work: (redis: Redis) => Promise<T>): Promise<T>;
+  /**
+   * Runs one command or script. @throws ServiceError `Unavailable` naming Redis when it is lost, slow, or refuses.
+   * @param withinMs milliseconds after which it counts as slow; 5 s where absent
+   */
+  run<T>(work: (redis: Redis) => Promise<T>, withinMs?: number): Promise<T>;
   /** Calls `onMessage` for every message of the channel until the returned function is called; survives a reconnect. */
   subscribe(channel: string, onMessage: (message: string) => void): Promise<() => void>;
   /** Calls `listener` each time the connection is there again after a loss. */
@@ -14,6 +17,8 @@ export interface RedisConnection {
 }
 
 const COMMAND_TIMEOUT_MS = 5_000;
+/** For what a caller waits for at a login, some commands one after the other, and what goes on without Redis: milliseconds. */
+export const LOGIN_TIMEOUT_MS = 250;
 
 /** @throws Error with one sentence naming REDIS_URL when nothing usable answers there. */
 export async function connectRedis(url: string): Promise<RedisConnection> {
@@ -57,18 +62,16 @@ export async function connectRedis(url: string): Promise<RedisConnection> {
     for (const listener of listeners.get(channel) ?? []) listener(message);
   });
 
-  const run = async <T>(work: (redis: Redis) => Promise<T>, redis = commands): Promise<T> => {
+  const run = async <T>(work: (redis: Redis) => Promise<T>, redis: Redis, withinMs?: number): Promise<T> => {
     try {
-      return await work(redis);
+      return await (withinMs === undefined ? work(redis) : inTime(work(redis), withinMs));
     } catch (err) {
-      throw new ServiceError('Unavailable', `Redis is not available: ${reason(loss ?? err)}`, {
-        retryAfterSeconds: 1,
-        cause: err,
-      });
+      // Its address, which the reason names, is for the log alone.
+      throw new ServiceError('Unavailable', 'Redis does not answer: try again', { retryAfterSeconds: 1, cause: loss ?? err });
     }
   };
   return {
-    run,
+    run: (work, withinMs) => run(work, commands, withinMs),
     async subscribe(channel, onMessage) {
       const those = listeners.get(channel) ?? new Set();
       listeners.set(channel, those.add(onMessage));
@@ -88,7 +91,7 @@ export async function connectRedis(url: string): Promise<RedisConnection> {
     },
     onReconnect: (listener) => void reconnectListeners.push(listener),
     async ping() {
-      await run((redis) => redis.ping());
+      await run((redis) => redis.ping(), commands);
     },
     async close() {
       await commands.quit().catch(() => undefined); // what was sent before is answered first; a lost server needs no farewell
@@ -96,6 +99,12 @@ export async function connectRedis(url: string): Promise<RedisConnection> {
       subscriber.disconnect();
     },
   };
+}
+
+async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${ms} ms`)), ms);
+  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 }
 
 const reason = (err: unknown): string =>

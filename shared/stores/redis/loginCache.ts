@@ -1,5 +1,5 @@
 import type { LoginCache } from '../../accounts/loginCache.ts';
-import type { RedisConnection } from './connect.ts';
+import { LOGIN_TIMEOUT_MS, type RedisConnection } from './connect.ts';
 
 const keyOf = (key: string): string => `assay:login:${key}`;
 
@@ -7,11 +7,11 @@ const keyOf = (key: string): string => `assay:login:${key}`;
 export function redisLoginCache(redis: RedisConnection): LoginCache {
   return {
     async get(key) {
-      const value = await redis.run((client) => client.get(keyOf(key))).catch(() => null);
+      const value = await redis.run((client) => client.get(keyOf(key)), LOGIN_TIMEOUT_MS).catch(() => null);
       return value ?? undefined;
     },
     async set(key, value, ttlMs) {
-      await redis.run((client) => client.set(keyOf(key), value, 'PX', ttlMs)).catch(() => undefined);
+      await redis.run((client) => client.set(keyOf(key), value, 'PX', ttlMs), LOGIN_TIMEOUT_MS).catch(() => undefined);
     },
   };
 }
