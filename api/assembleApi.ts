@@ -70,7 +70,7 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
   const app = createApp({
     endpoints: [
       ...healthRoutes({
-        health: createHealth(stores, around.pingTemporal, experiments.stuckRuns, records.writer),
+        health: createHealth(stores, around.pingTemporal, experiments.stuckRuns, records.writer, records.sweeps.held),
         version: VERSION,
       }),
       ...accountEndpoints(domain, clients),

@@ -17,13 +17,14 @@ const NAMED_RUNS = 5;
 /**
  * Whether the service can do its work. Not before every part has answered a real query once; afterwards while the record and the metadata store
  * answer and records are stored. The loss of Temporal or Redis is named, and makes only what needs it fail; so are runs whose workflows do not get on,
- * what the stores found broken at the start, and records that wait since another process has locked their run.
+ * what the stores found broken at the start, a sweep that is held, and records that wait since another process has locked their run.
  */
 export function createHealth(
   stores: Stores,
   pingTemporal: () => Promise<void>,
   stuckRuns: () => readonly Pick<ExperimentRun, 'name' | 'experimentId'>[],
   writing: Pick<RecordWriter, 'waitingMs'>,
+  sweepHeld: () => Promise<string | undefined>,
 ): Health {
   const parts = [
     { name: 'record store (ClickHouse)', needed: true, ping: () => stores.clickhouse.ping() },
@@ -34,6 +35,7 @@ export function createHealth(
   const answered = new Set<string>();
 
   const look = async () => {
+    const held = sweepHeld().catch(() => undefined); // a store that does not answer is named itself
     const answers = await Promise.all(parts.map((part) => answersInTime(part.ping)));
     for (const [index, part] of parts.entries()) if (answers[index]) answered.add(part.name);
     const lost = parts.filter((_part, index) => !answers[index]);
@@ -53,6 +55,7 @@ export function createHealth(
             `records have waited for ${seconds(locked)} s since another process has locked their project or run; others are stored`,
           ]
         : []),
+      ...(answers[1] ? [await held].filter((reason) => reason !== undefined) : []),
       ...(stuck.length > 0 ? [`the workflows of ${stuck.length} runs do not get on: ${named.join(', ')}`] : []),
     ];
     return { ok, message: troubles.join('. ') || 'ready' };

@@ -67,6 +67,7 @@ import { postgresDeletedRows, postgresDeletionRequests, postgresErasures } from 
 import { postgresRetention } from './stores/postgres/retention.ts';
 import { scorerStore } from './stores/postgres/scorers.ts';
 import { postgresScorings } from './stores/postgres/scorings.ts';
+import { postgresSweepClock } from './stores/postgres/sweepClock.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type Domain = ReturnType<typeof assembleDomain>;
@@ -164,6 +165,8 @@ export function assembleDomain(
     deleteAll: [deleteAttempts(clickhouse), deleteRecords],
     onRecordsDeleted: [annotationStore.forgetRecords],
     telemetry,
+    sweepState: postgresSweepClock(database),
+    onSweepHeld: (reason) => log.warn(reason),
     onEmptySessionsKept: (err) => log.warn({ err }, 'sessions that their traces have left could not be removed'),
     onUpdatesExpired: (expired) => log.warn({ expired }, 'updates were dropped whose records did not come within a day'),
   });

@@ -13,6 +13,7 @@ import type { ReadDeps, RecordReader } from './read.ts';
 import type { RecordStore, WithLocks } from './recordStore.ts';
 import { RecordWriter } from './recordWriter.ts';
 import type { RecordReads } from './searchRecords.ts';
+import { openSweepClock, type SweepClock, type SweepStateStore } from './sweepClock.ts';
 import { type ExpiredReads, sweepProject } from './sweepExpired.ts';
 import { unexpiredReader } from './unexpiredReader.ts';
 import type { CallPrices } from './withCost.ts';
@@ -52,6 +53,10 @@ export interface RecordsDeps {
   telemetry: Pick<Telemetry, 'record' | 'observe'>;
   /** Gets the number of updates that were dropped because their records did not come. */
   onUpdatesExpired(updates: number): void;
+  /** What is kept of the clock from sweep to sweep. */
+  sweepState: SweepStateStore;
+  /** Gets why a sweep deletes nothing. */
+  onSweepHeld(reason: string): void;
   /** Gets why sessions that their traces have left could not be removed. */
   onEmptySessionsKept(err: unknown): void;
 }
@@ -74,6 +79,8 @@ export interface Records {
     projects: RetentionStore['projects'];
     /** @returns how many records went */
     sweep(projectId: string, signal: AbortSignal): Promise<number>;
+    /** Why nothing is removed at the moment; undefined where it is. */
+    held: SweepClock['held'];
   };
   /** For the start of the only process: what its predecessor was at work on is free again. */
   takeOver(): Promise<void>;
@@ -91,6 +98,7 @@ export function openRecords(deps: RecordsDeps): Records {
   let outdated: (run: RunRef) => void = () => {};
   const onRecordsDeleted = [...deps.onRecordsDeleted, heldUpdates.forgetRecords];
   const erasure = recordErasure({ eraser, notes: erasures, onRecordsDeleted });
+  const sweepClock = openSweepClock(deps.sweepState, deps.onSweepHeld);
   const writer = new RecordWriter({
     store: deps.store,
     guard: erasure.guard,
@@ -141,9 +149,15 @@ export function openRecords(deps: RecordsDeps): Records {
       outdated = changed;
     },
     sweeps: {
-      projects: deps.retention.projects,
-      sweep: (projectId, signal) =>
-        sweepProject({ ...deletion, retention: deps.retention, expired: deps.expired }, projectId, signal),
+      async projects(after, limit) {
+        if (after === undefined && !(await sweepClock.begin())) return [];
+        return deps.retention.projects(after, limit);
+      },
+      async sweep(projectId, signal) {
+        if (!(await sweepClock.mayGoOn())) return 0;
+        return sweepProject({ ...deletion, retention: deps.retention, expired: deps.expired }, projectId, signal);
+      },
+      held: sweepClock.held,
     },
     takeOver: () => deletions.freeAll(),
     jobs: [

@@ -14,13 +14,16 @@ const parsed = (row: Row | undefined): Retention | undefined => row && Retention
 /** How long projects keep their records. */
 export const postgresRetention = (database: Database): RetentionStore => ({
   get: async (projectId) => parsed(await database.maybeOne(`SELECT ${columns} FROM projects WHERE id = $1`, [projectId])),
-  set: async (projectId, days) =>
-    parsed(
+  async set(projectId, days) {
+    // From here on it is known whether the clock jumps.
+    await database.query('INSERT INTO sweep_clock (last_at) VALUES (clock_timestamp()) ON CONFLICT DO NOTHING');
+    return parsed(
       await database.maybeOne(`UPDATE projects SET retention_days = $2, updated_at = now() WHERE id = $1 RETURNING ${columns}`, [
         projectId,
         days,
       ]),
-    ),
+    );
+  },
   async projects(after, limit) {
     const rows = await database.query(
       'SELECT id FROM projects WHERE retention_days IS NOT NULL AND ($1::uuid IS NULL OR id > $1) ORDER BY id LIMIT $2',
