@@ -280,6 +280,8 @@ async function scoreOf(
   stopping: AbortSignal,
 ): Promise<Score> {
   if (target.failed) return { notApplicable: `the ${target.kind} failed, so there is no answer to score` };
+  if (!(metric.kinds as readonly string[]).includes(target.kind))
+    return { notComputed: `the metric takes records of other kinds than ${target.kind}: ${metric.kinds.join(', ')}` };
   if (!isScored(metric, scoringTarget(target))) return { notComputed: "the run's settings leave this record out" };
   return scoreRecord(metric, target.record, deps.contextFor(metric, signal, stopping));
 }

@@ -1,8 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resultsText } from '../../cli/output/resultsText.ts';
-import { compareExperiments, type ExperimentRunResults, gateExperiment, runExperiment } from '../../client/index.ts';
+import {
+  compareExperiments,
+  deleteMetric,
+  type ExperimentRunResults,
+  gateExperiment,
+  runExperiment,
+  watchExperiment,
+} from '../../client/index.ts';
 import { withRemedy } from '../../shared/experiments/withRemedy.ts';
 import { NO_REFERENCE } from '../../shared/metrics/reasons.ts';
+import { fails, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
@@ -94,6 +102,65 @@ describe('a metric that cannot be computed', () => {
     expect(text).toContain('input_tokens has no value: no model call with a token count');
     const failed = await run('all fail', [{ input: 'fails', output: 'x' }], ['exact_match']);
     expect(resultsText(failed.experiment, failed.progress, wide)).toContain('exact_match has no value: all rows failed');
+  });
+});
+
+describe('a judged metric without values', () => {
+  const judges: string[] = [];
+  beforeAll(async () => {
+    const endpoint = await startModelEndpoint();
+    endpoint.otherwise(fails(401, { error: { message: 'the key is wrong' } }));
+    await service.client.send('/integrations/custom/broken', {
+      method: 'PUT',
+      body: { endpoint: `${endpoint.url}/v1`, authentication_type: 'none', models: ['broken-model'] },
+    });
+    for (const kind of ['trace', 'session', 'retriever']) {
+      const { id } = await service.client.send<{ id: string }>('/scorers', {
+        body: { name: `judge of ${kind} gaps`, scorer_type: 'llm', direction: 'higher', scoreable_node_types: [kind] },
+      });
+      const body = { user_prompt: 'Is {{output}} right?', model_name: 'broken-model', scoreable_node_types: [kind] };
+      await service.client.send(`/scorers/${id}/version/llm`, { body });
+      judges.push(id);
+    }
+    return () => endpoint.close();
+  });
+
+  test('says that its judge failed, that its level is another, or that nothing of its kind is there', async () => {
+    const rows = [{ input: 'one', output: 'one' }];
+    const { experiment, progress } = await run('judged gaps', rows, judges);
+    const text = resultsText(experiment, progress, wide);
+    expect(text).toMatch(/judge of trace gaps has no value: .*401 Unauthorized/);
+    expect(text).toMatch(/judge of retriever gaps has no value: the trace has no span that the metric takes: retriever/);
+    expect(text).toMatch(/judge of session gaps has no value: the metric takes records of other kinds than trace: session/);
+    expect(text).not.toContain(judges[0]);
+    const gate = await gateExperiment({
+      ...{ client: service.client, projectId, experimentId: experiment.id },
+      metrics: { 'judge of trace gaps': { min: 0.5 }, 'judge of session gaps': { min: 0.5 } },
+    });
+    expect(gate.checks).toMatchObject([
+      { status: 'failed', reason: expect.stringContaining('401 Unauthorized') },
+      { status: 'failed', reason: expect.stringContaining('other kinds than trace') },
+    ]);
+  });
+
+  test('is there with its reason also when its scorer is deleted before the run', async () => {
+    const { id } = await service.client.send<{ id: string }>('/scorers', {
+      body: { name: 'judge that is deleted', scorer_type: 'llm', direction: 'higher' },
+    });
+    await service.client.send(`/scorers/${id}/version/llm`, {
+      body: { user_prompt: 'Is {{output}} right?', model_name: 'broken-model' },
+    });
+    const path = `/projects/${projectId}/experiments`;
+    const { id: experimentId } = await service.client.send<{ id: string }>(path, {
+      body: { name: 'deleted scorer', scorers: [{ id, scorer_type: 'llm' }] },
+    });
+    await deleteMetric({ client: service.client, id });
+    await service.client.send(`${path}/${experimentId}/run`, {
+      body: { runner: { kind: 'dataset_outputs' }, records: [{ input: 'one', generated_output: 'one' }] },
+    });
+    const progress = await watchExperiment({ client: service.client, projectId, experimentId });
+    const experiment = await service.client.send<ExperimentRunResults['experiment']>(`${path}/${experimentId}`);
+    expect(resultsText(experiment, progress, wide)).toMatch(/judge that is deleted has no value: .+/);
   });
 });
 
