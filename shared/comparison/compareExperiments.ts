@@ -1,7 +1,16 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
+import type { ComparedMetric } from './comparedMetrics.ts';
 import { comparedRuns } from './comparedRuns.ts';
-import { comparedSides, isRunning, type Side, type SidesDeps, warningsOfGaps, warningsOfSides } from './comparedSides.ts';
+import {
+  comparedSides,
+  isRunning,
+  type Side,
+  type SidesDeps,
+  valuelessMetrics,
+  warningsOfGaps,
+  warningsOfSides,
+} from './comparedSides.ts';
 import { type CompareRunsDeps, compareRuns } from './compareRuns.ts';
 import type { ComparedExperiment, ComparisonAnswer, ComparisonRequest } from './comparison.ts';
 import type { ComparisonReads } from './comparisonReads.ts';
@@ -28,8 +37,6 @@ export async function compareExperiments(
 ): Promise<ComparisonAnswer> {
   const { baseline, others } = await comparedSides(deps, projectId, request);
   const metrics = await metricsToCompare(deps, projectId, request, baseline, others);
-  // Without names, those are compared that there is something to compare of; what else was to be computed is said.
-  const asked = request.metrics ? metrics : await metricsOfSides(deps, projectId, [baseline, ...others], true);
   const slices = request.slices.map((id, index) => sliceColumn(deps.findColumn, id, index));
   const pairs = await Promise.all(
     others.map(async (other) => {
@@ -64,8 +71,19 @@ export async function compareExperiments(
     comparisons: judged(comparisons, request),
     warnings: [
       ...warningsOfSides(baseline, others),
-      ...warningsOfGaps([baseline, ...others], asked),
+      ...(await gaps(deps, projectId, [baseline, ...others], request.metrics && metrics)),
       ...(await selfJudgedWarnings(deps, projectId, [baseline, ...others], metrics)),
     ],
   };
+}
+
+/** Why metrics that were asked for have no value; without names, of all that were to be computed. */
+async function gaps(
+  deps: CompareDeps,
+  projectId: string,
+  sides: readonly Side[],
+  named: readonly ComparedMetric[] | undefined,
+): Promise<string[]> {
+  if (sides.every((side) => valuelessMetrics(side).size === 0)) return [];
+  return warningsOfGaps(sides, named ?? (await metricsOfSides(deps, projectId, sides, true)));
 }
