@@ -9,6 +9,7 @@ const BASELINE_NOT_FOUND = 3511;
 export function commandErrorOf(err: unknown): CommandError {
   if (err instanceof CommandError) return err;
   const ended = (exitCode: ExitCode, message = messageOf(err)) => new CommandError(exitCode, message, { cause: err });
+  if (err instanceof ValueError && err.message.startsWith('there is no run of ')) return ended(exitCodes.noBaseline);
   if (err instanceof ValueError)
     return ended(err.message.startsWith('there is no ') ? exitCodes.notFound : exitCodes.usage, asOptions(err));
   if (err instanceof ConnectionError) return ended(exitCodes.unreachable, `${messageOf(err)} To find out: assay doctor`);

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import { baselineRun } from './baselineRun.ts';
 import { buildTags } from './buildTags.ts';
 import { type ChosenRows, chooseRows, isOver } from './chooseDataset.ts';
 import { chooseScorers, isLocal, scalesOf, type TakenNames } from './chooseMetrics.ts';
@@ -11,8 +12,7 @@ import { readEnvironment } from './environment.ts';
 import { ConnectionError, ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import { withAggregates } from './experimentAggregates.ts';
 import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
-import { gateExperiment, isBaselinePick } from './gateExperiment.ts';
-import { runsOfName } from './getExperiment.ts';
+import { gateExperiment, isBaselinePick, mayDrop } from './gateExperiment.ts';
 import { searchExperiments } from './getExperiments.ts';
 import { type LeasedRow, runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
@@ -52,7 +52,7 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   // Before there is a new experiment, which may get the same name.
   const { baseline } = options;
   const pick = isBaselinePick(baseline) ? baseline : undefined;
-  const baselineId = baseline === undefined || pick ? undefined : await baselineOf(client, projectId, baseline);
+  const baselineId = baseline === undefined || pick ? undefined : await baselineRun(client, projectId, baseline);
   const [rows, { scorers, takenNames }, namesakes] = await Promise.all([
     chooseRows(client, options),
     chooseScorers(client, options.metrics ?? []),
@@ -64,26 +64,21 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   const experimentRun = new ExperimentRun(options, { client, projectId, name, namesakes, rows, scorers, takenNames, prompt });
   const results = await experimentRun.run();
   const { id: experimentId } = results.experiment;
-  const held = { client, projectId, baselineId, signal: options.signal };
+  const held = { client, projectId, signal: options.signal };
+  const { gate } = options;
+  // Limits alone need no baseline, which is then for the comparison.
+  const gated = gate && {
+    ...gate,
+    ...held,
+    ...(mayDrop(gate) && { baselineId }),
+    ...(pick && { baselinePick: pick }),
+    experimentId,
+  };
   return {
     ...results,
     ...(baselineId && { comparison: await compareExperiments({ ...held, baselineId, experimentIds: [experimentId] }) }),
-    ...(options.gate && {
-      gate: await gateExperiment({ ...options.gate, ...held, ...(pick && { baselinePick: pick }), experimentId }).catch(
-        wrongParameter,
-      ),
-    }),
+    ...(gated && { gate: await gateExperiment(gated).catch(wrongParameter) }),
   };
-}
-
-/** @throws ValueError when there is no such experiment */
-async function baselineOf(client: ServiceClient, projectId: string, nameOrId: string): Promise<string> {
-  const byName = await runsOfName(client, projectId, nameOrId, 100);
-  // The newest may be the one that this call goes on with, which is held against the one before it.
-  const newest = byName.find(({ status }) => status.log_generation.progress_percent === 1) ?? byName[0];
-  const found = newest ?? (await searchExperiments(client, projectId, [{ name: 'id', operator: 'eq', value: nameOrId }]))[0];
-  if (!found) throw new ValueError(`there is no experiment ${JSON.stringify(nameOrId)} to compare with in this project`);
-  return found.id;
 }
 
 interface Chosen {

@@ -5,7 +5,7 @@ import type { PromptChoice } from './choosePrompt.ts';
 import { type ExperimentGroupChoice, requiredName } from './createExperiment.ts';
 import { ValueError } from './errors.ts';
 import type { ExperimentProgress } from './experimentRunResults.ts';
-import { checkGateKeys, type GateLimits, isBaselinePick } from './gateExperiment.ts';
+import { checkGate, checkGateKeys, type GateLimits, isBaselinePick, mayDrop } from './gateExperiment.ts';
 import { refuseUnknownKeys } from './knownKeys.ts';
 import type { HostedRow } from './localMetric.ts';
 import type { OperationOptions } from './project.ts';
@@ -154,14 +154,11 @@ export function checkRunOptions<I, O>(options: RunExperimentOptions<I, O>): stri
     throw new ValueError(
       `a baseline ${baseline} goes with a gate, which takes it once the run has ended; name an experiment to compare with`,
     );
-  if (
-    gate &&
-    !gate.baselineTag &&
-    !gate.baselinePick &&
-    !baseline &&
-    Object.values(gate.metrics ?? {}).some(({ maxDrop }) => maxDrop !== undefined)
-  )
-    throw new ValueError('maxDrop needs a baseline or baselineTag');
+  if (gate) {
+    if (isBaselinePick(baseline) && !mayDrop(gate))
+      throw new ValueError(`a baseline ${baseline} is for a metric that may drop below it: give one of the gate a maxDrop`);
+    checkGate(gate, !!baseline);
+  }
   if (options.promptTemplate && typeof options.promptTemplate !== 'string' && typeof options.promptTemplate !== 'object')
     throw new ValueError('promptTemplate must be a text, a list of messages, or a template');
   if (typeof (options.experimentTags ?? {}) !== 'object') throw new ValueError('experimentTags must be an object of texts');

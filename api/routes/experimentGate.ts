@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Caller } from '../../shared/accounts/permissions.ts';
-import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ExperimentStore } from '../../shared/experiments/experimentStore.ts';
+import { approveExperiment } from '../../shared/gate/approveExperiment.ts';
 import type { GateAnswer, GateCheck, GatedExperiment, GateRequest as GateQuestion } from '../../shared/gate/gate.ts';
 import { GateReply, GateRequest } from '../../shared/wire/experimentGate.ts';
 import { ExperimentParams } from '../../shared/wire/experiments.ts';
@@ -12,7 +12,7 @@ const DEFAULT_LEVEL = 0.95;
 
 export interface ExperimentGateDeps {
   gate(projectId: string, request: GateQuestion, signal?: AbortSignal): Promise<GateAnswer>;
-  experiments: Pick<ExperimentStore, 'approve' | 'noteGate'>;
+  experiments: Pick<ExperimentStore, 'find' | 'approve' | 'noteGate'>;
   mayUpdate(caller: Caller, projectId: string): Promise<boolean>;
 }
 
@@ -44,6 +44,7 @@ export function experimentGateRoutes({ gate, experiments, mayUpdate }: Experimen
               ? {
                   experimentId: baseline.experiment_id ?? undefined,
                   tag: baseline.tag ?? undefined,
+                  name: baseline.name ?? undefined,
                   pick: baseline.pick ?? undefined,
                 }
               : undefined,
@@ -73,12 +74,14 @@ export function experimentGateRoutes({ gate, experiments, mayUpdate }: Experimen
       method: 'put',
       path: '/projects/{project_id}/experiments/{experiment_id}/approval',
       summary: 'Approve an experiment as a baseline',
-      description: 'A gate with the pick `approved` takes the newest of a series that is approved.',
+      description:
+        'A gate with the pick `approved` takes the newest of a series that is approved. 409 for an experiment that has not run to its end, or all rows of which failed.',
       tag: 'Experiments',
       access: { project: 'update' },
       params: ExperimentParams,
       status: 204,
-      handle: ({ project, params, caller }) => approve(experiments, project.id, params.experiment_id, caller.userId),
+      errors: ['Conflict'],
+      handle: ({ project, params, caller }) => approveExperiment(experiments, project.id, params.experiment_id, caller.userId),
     }),
     endpoint({
       method: 'delete',
@@ -88,19 +91,9 @@ export function experimentGateRoutes({ gate, experiments, mayUpdate }: Experimen
       access: { project: 'update' },
       params: ExperimentParams,
       status: 204,
-      handle: ({ project, params }) => approve(experiments, project.id, params.experiment_id, null),
+      handle: ({ project, params }) => approveExperiment(experiments, project.id, params.experiment_id, null),
     }),
   ];
-}
-
-async function approve(
-  experiments: Pick<ExperimentStore, 'approve'>,
-  projectId: string,
-  experimentId: string,
-  by: string | null,
-): Promise<void> {
-  if (!(await experiments.approve(projectId, experimentId, by)))
-    throw new ServiceError('NotFound', `no experiment ${experimentId} in this project`);
 }
 
 const experimentToWire = ({ id, name, rows, failedRows, tags }: GatedExperiment): z.input<typeof GateReply>['experiment'] => ({

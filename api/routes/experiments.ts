@@ -292,6 +292,7 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
     tags: tagsByKey(experiment),
     row_selection: selectionToWire(experiment.selectedRows),
     trials: experiment.trials,
+    state: experiment.state,
     status: { log_generation: { progress_percent: experiment.progress } },
     experiment_group_id: group.id,
     experiment_group_name: group.name,

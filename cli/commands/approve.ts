@@ -2,6 +2,7 @@ import { approveExperiment } from '../../client/index.ts';
 import { connect } from '../connect.ts';
 import { findExperiment } from '../findExperiment.ts';
 import { say, sayJson, type Terminal } from '../terminal.ts';
+import { notEnded } from './gate.ts';
 import type { WatchOptions } from './watch.ts';
 
 export interface ApproveOptions extends WatchOptions {
@@ -13,7 +14,7 @@ export async function approve(terminal: Terminal, words: string, options: Approv
   const client = await connect(terminal, options);
   const { id, name, project_id: projectId, series } = await findExperiment(client, words, options);
   const approved = options.revoke !== true;
-  await approveExperiment({ client, projectId, experimentId: id, approved, signal: terminal.signal });
+  await approveExperiment({ client, projectId, experimentId: id, approved, signal: terminal.signal }).catch(notEnded);
   if (options.json) await sayJson(terminal, { id, name, series, approved });
   else
     await say(

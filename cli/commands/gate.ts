@@ -1,5 +1,4 @@
 import {
-  type ExperimentResponse,
   type GateResult,
   gateExperiment,
   HttpStatusError,
@@ -36,12 +35,11 @@ export async function gate(terminal: Terminal, words: string, options: GateOptio
   const client = await connect(terminal, options);
   const experiment = await findExperiment(client, words, options);
   const { pick, tag, name } = baselineOf(options);
-  const baseline = name === undefined ? undefined : await otherRun(client, name, experiment);
   const result = await gateExperiment({
     client,
     projectId: experiment.project_id,
     experimentId: experiment.id,
-    baselineId: baseline?.id,
+    ...(name === undefined ? {} : await named(client, name, experiment.project_id)),
     baselineTag: tag,
     baselinePick: pick,
     metrics: limitsByMetric(options),
@@ -65,15 +63,12 @@ function baselineOf({ baseline, baselineTag }: GateOptions) {
   return key !== undefined && value !== undefined ? { tag: { key, value } } : { name: baseline };
 }
 
-/** The newest run of a name that the gate is not about, and that has ended where one has. */
-async function otherRun(client: ServiceClient, name: string, gated: ExperimentResponse): Promise<ExperimentResponse> {
-  const projectId = gated.project_id;
-  const others = (await runsOfName(client, projectId, name, 100)).filter(({ id }) => id !== gated.id);
-  return (
-    others.find(({ status }) => status.log_generation.progress_percent === 1) ??
-    others[0] ??
-    (await findExperiment(client, name, { projectId }))
-  );
+/** Of the name of a series, the service takes the run; anything else is one experiment. */
+async function named(client: ServiceClient, name: string, projectId: string) {
+  const [newest] = await runsOfName(client, projectId, name, 1);
+  return newest?.series === name
+    ? { baselineName: name }
+    : { baselineId: (newest ?? (await findExperiment(client, name, { projectId }))).id };
 }
 
 /** Writes a report beside what the output shows. */
@@ -96,7 +91,7 @@ function limitsByMetric({ maxDrop = {}, min = {}, max = {} }: GateOptions) {
 }
 
 /** An experiment that has not run to its end is no wrong command line. */
-function notEnded(err: unknown): never {
+export function notEnded(err: unknown): never {
   if (!(err instanceof HttpStatusError) || err.status !== 409) throw err;
   throw new CommandError(exitCodes.runFailed, commandErrorOf(err).message, { cause: err });
 }

@@ -142,6 +142,8 @@ export interface AggregatedMetric {
 export type BaselinePick = 'newest' | 'approved' | 'passed';
 export interface BaselineChoice {
   tag?: Pick<RunTag, 'key' | 'value'> | undefined;
+  /** Of a series, or the whole name of one run. */
+  name?: string | undefined;
   pick: BaselinePick;
 }
 
@@ -162,8 +164,8 @@ export interface ExperimentStore {
   list(projectId: string, query: ExperimentQuery, page?: Page): Promise<PageOf<Experiment>>;
   ids(projectId: string): Promise<string[]>;
   /**
-   * Of the experiments whose run is completed, or whose rows clients have logged (as their aggregates or a gate say), the one that ended last, `except` aside: with the tag, or without one
-   * the earlier runs of the series of `except`.
+   * Of the experiments whose run is completed, or whose rows clients have logged (as their aggregates or a gate say), and of which not all rows failed, the one that ended last, `except`
+   * aside: with the tag; or of the name, earlier ones before later ones and in the series of `except` earlier ones alone; or without both the earlier runs of that series.
    */
   lastFinished(projectId: string, choice: BaselineChoice, except: string): Promise<string | undefined>;
   /** @param by who approves; null takes the approval back. False where there is no such experiment. */

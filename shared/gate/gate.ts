@@ -7,8 +7,15 @@ export type TagChoice = Pick<RunTag, 'key' | 'value'>;
 
 export interface GateRequest {
   experimentId: string;
-  /** An experiment, or which of its series or of those with the tag. Absent: absolute limits alone. */
-  baseline: { experimentId?: string | undefined; tag?: TagChoice | undefined; pick?: BaselinePick | undefined } | undefined;
+  /** An experiment, or which of its series, of those with the tag or of those of the name. Absent: absolute limits alone. */
+  baseline:
+    | {
+        experimentId?: string | undefined;
+        tag?: TagChoice | undefined;
+        name?: string | undefined;
+        pick?: BaselinePick | undefined;
+      }
+    | undefined;
   metrics: readonly GatedMetric[];
   /** Largest share of failed rows. */
   maxFailed: number | undefined;

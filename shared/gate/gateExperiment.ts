@@ -1,5 +1,5 @@
 import { type ComparedMetric, namedMetrics } from '../comparison/comparedMetrics.ts';
-import { comparedSides, isRunning, type Side, type SidesDeps, warningsOfGaps } from '../comparison/comparedSides.ts';
+import { comparedSides, type Side, type SidesDeps, warningsOfGaps } from '../comparison/comparedSides.ts';
 import type { Comparison, ComparisonAnswer, ComparisonRequest } from '../comparison/comparison.ts';
 import { type MetricsDeps, metricsOfSides } from '../comparison/metricsToCompare.ts';
 import { selfJudgedWarnings } from '../comparison/selfJudged.ts';
@@ -12,6 +12,7 @@ import type { RunRef } from '../projects/runs.ts';
 import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest } from './gate.ts';
 import { allFailed, checkOfDrop, checkOfFailedRows, checkOfLimit, unlessTooFewScored } from './gateChecks.ts';
 import { levelOfEach, worstStatus } from './gateDecision.ts';
+import { mustHaveEnded } from './mustHaveEnded.ts';
 import { scoredRows, warningOfScores, whyValuesLack } from './scoredRows.ts';
 
 export interface GateDeps extends SidesDeps, MetricsDeps {
@@ -100,9 +101,14 @@ function mustSayWhatCounts({ metrics, maxFailed, baseline }: GateRequest): void 
       throw invalid([...loc, 'metric'], 'is named twice', 'repeated');
   }
   if (!baseline) return;
-  const isChosen = baseline.tag !== undefined || baseline.pick !== undefined;
-  if ((baseline.experimentId === undefined) !== isChosen)
-    throw invalid(['body', 'baseline'], 'name one thing: experiment_id or tag; a pick stands alone, or beside a tag', 'baseline');
+  const { experimentId, tag, name, pick } = baseline;
+  const named = [experimentId, tag, name].filter((one) => one !== undefined).length;
+  if (named > 1 || (named === 0 ? pick === undefined : experimentId !== undefined && pick !== undefined))
+    throw invalid(
+      ['body', 'baseline'],
+      'name one thing: experiment_id or tag or name; a pick stands alone, or beside a tag or name',
+      'baseline',
+    );
   if (metrics.every(({ maxDrop }) => maxDrop === undefined))
     throw invalid(['body', 'metrics'], 'say how far which metric may drop below the baseline: max_drop', 'missing');
 }
@@ -114,7 +120,7 @@ async function sides(
 ): Promise<{ experiment: Side; baseline: Side | undefined; choice: string | null }> {
   if (!baseline) {
     const { baseline: experiment } = await comparedSides(deps, projectId, { baselineId: experimentId, experimentIds: [] });
-    mustHaveEnded(experiment);
+    mustBeWhole(experiment);
     return { experiment, baseline: undefined, choice: null };
   }
   if (baseline.experimentId === experimentId)
@@ -123,11 +129,11 @@ async function sides(
       'is the experiment itself: name the one that it is held against',
       'is_baseline',
     );
-  const choice = { tag: baseline.tag, pick: baseline.pick ?? 'newest' };
+  const choice = { tag: baseline.tag, name: baseline.name, pick: baseline.pick ?? 'newest' };
   const baselineId = baseline.experimentId ?? (await chosenBaseline(deps, projectId, experimentId, choice));
   const found = await comparedSides(deps, projectId, { baselineId, experimentIds: [experimentId] });
   const experiment = found.others[0] as Side;
-  for (const side of [experiment, found.baseline]) mustHaveEnded(side);
+  for (const side of [experiment, found.baseline]) mustBeWhole(side);
   const { rows, failed } = found.baseline.outline;
   if (rows === failed)
     throw invalid(
@@ -148,11 +154,15 @@ async function chosenBaseline(deps: GateDeps, projectId: string, experimentId: s
   if (id !== undefined) return id;
   const experiment = await deps.find(projectId, experimentId);
   if (!experiment) throw new ServiceError('NotFound', `no experiment ${experimentId} in this project`);
-  const { tag, pick } = choice;
+  const { tag, name, pick } = choice;
   const among = tag
     ? `no other experiment of this project with the tag ${tag.key}=${tag.value}`
-    : `no earlier run of the series ${JSON.stringify(experiment.series)}`;
-  const lacking = { newest: 'has ended', approved: 'is approved', passed: 'has passed its gate' }[pick];
+    : isOtherSeries(choice, experiment.series)
+      ? `no run of the name ${JSON.stringify(name)}`
+      : `no earlier run of the series ${JSON.stringify(experiment.series)}`;
+  const lacking = { newest: 'has ended with rows that did not fail', approved: 'is approved', passed: 'has passed its gate' }[
+    pick
+  ];
   const help = {
     newest: tag ? 'run one there first' : 'run it once more',
     approved: 'approve one (assay approve)',
@@ -162,24 +172,25 @@ async function chosenBaseline(deps: GateDeps, projectId: string, experimentId: s
 }
 
 /** Why an experiment is the baseline. */
-function inWords({ tag, pick }: BaselineChoice, series: string): string {
+function inWords(choice: BaselineChoice, series: string): string {
+  const { tag, name, pick } = choice;
   const among = tag
     ? `the experiments with the tag ${tag.key}=${tag.value}`
-    : `the earlier runs of the series ${JSON.stringify(series)}`;
+    : isOtherSeries(choice, series)
+      ? `the runs of the name ${JSON.stringify(name)}`
+      : `the earlier runs of the series ${JSON.stringify(series)}`;
   const which = { newest: 'that ended last', approved: 'that was approved', passed: 'that passed its gate' }[pick];
   return pick === 'newest' ? `the one of ${among} ${which}` : `the newest of ${among} ${which}`;
 }
 
+const isOtherSeries = ({ name }: BaselineChoice, series: string): boolean => name !== undefined && name !== series;
+
 const shown = ({ experiment }: Side): string => JSON.stringify(experiment.name);
 
-/** Half of an experiment says nothing about the whole. @throws ServiceError `Conflict` */
-function mustHaveEnded(side: Side): void {
-  const { state, error } = side.experiment;
-  const conflict = (what: string) => new ServiceError('Conflict', `${shown(side)} ${what}`);
-  if (isRunning(side)) throw conflict(`has not ended (${state}): wait for its end`);
-  if (state === 'failed' || state === 'cancelled')
-    throw conflict(`did not run to its end (${state}${error ? `: ${error}` : ''}): run it again`);
-  if (side.outline.rows === 0) throw conflict('has no rows: run it first');
+/** @throws ServiceError `Conflict` */
+function mustBeWhole({ experiment, outline }: Side): void {
+  mustHaveEnded(experiment);
+  if (outline.rows === 0) throw new ServiceError('Conflict', `${JSON.stringify(experiment.name)} has no rows: run it first`);
 }
 
 const gated = ({ experiment: { id, name, tags }, outline }: Side): GatedExperiment => ({

@@ -21,17 +21,25 @@ export const GateRequest = z
           .strictObject({ key: z.string().min(1).max(256), value: z.string().max(256) })
           .nullish()
           .describe('The experiment with this tag that ended last, such as the last one of a branch.'),
+        name: z
+          .string()
+          .min(1)
+          .max(1_000)
+          .nullish()
+          .describe(
+            'The newest run of this name that ended with rows that did not fail, an earlier one where there is one; of the own series always an earlier one. The whole name of one run: that run.',
+          ),
         pick: z
           .enum(['newest', 'approved', 'passed'])
           .nullish()
           .describe(
-            'Of the earlier runs of its series, or of the experiments with the tag: the one that ended last, the last that is approved, or the last of those ' +
-              'that passed every gate or are approved. With a tag alone it is `newest`.',
+            'Of the earlier runs of its series, or of the experiments with the tag or of the name: the one that ended last, the last that is approved, or the last of those ' +
+              'that passed every gate or are approved. With a tag or name alone it is `newest`.',
           ),
       })
       .nullish()
       .describe(
-        'What the experiment is held against: an id, a tag, a pick, or a tag and a pick. Without it, absolute limits alone count.',
+        'What the experiment is held against: an id, a tag, a name, a pick, or a pick beside a tag or name. Without it, absolute limits alone count.',
       ),
     metrics: z
       .array(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CallLimitsBody } from './callLimits.ts';
 import { documentedAs, Timestamp, Uuid } from './common.ts';
-import { FailedRowsSetting, LoggedMetrics, Trials } from './experiments.ts';
+import { FailedRowsSetting, LoggedMetrics, runState, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
@@ -67,8 +67,6 @@ export const RunRequest = z
     ...settings,
   })
   .meta({ id: 'ExperimentRunRequest' });
-
-export const runState = z.enum(['idle', 'requested', 'running', 'paused', 'completed', 'failed', 'cancelled']);
 
 export const RunReply = z
   .object({

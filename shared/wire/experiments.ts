@@ -13,6 +13,8 @@ import { OutputType, ScorerConfig } from './scorers.ts';
 export const ExperimentParams = z.object({ project_id: Uuid, experiment_id: Uuid });
 export const ExperimentTagParams = ExperimentParams.extend({ tag_id: Uuid });
 
+export const runState = z.enum(['idle', 'requested', 'running', 'paused', 'completed', 'failed', 'cancelled']);
+
 /** 16 is an experiment; 17 a second kind that clients may send. */
 const TaskType = z.literal([16, 17]);
 
@@ -280,6 +282,7 @@ export const ExperimentResponse = z
     tags: z.record(z.string(), RunTags),
     row_selection: RowSelectionReply.nullable().describe('The rows that its first start froze; null: all of them.'),
     trials: z.int().describe('Times that each row is run.'),
+    state: runState.describe('How its run is: `idle` before the first start, and of an experiment whose rows are logged.'),
     status: z.object({ log_generation: z.object({ progress_percent: z.number().min(0).max(1) }) }),
     experiment_group_id: Uuid,
     experiment_group_name: z.string(),

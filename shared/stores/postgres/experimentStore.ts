@@ -159,6 +159,11 @@ const pickSql: Record<BaselinePick, string> = {
   passed: "(e.gate_status = 'passed' OR e.approved_at IS NOT NULL)",
 };
 
+/** A run of the series of this name; where there is no such series, the run that is called so, whenever it was made. */
+const namedRunSql = (project: string, name: string, isEarlier: string): string =>
+  `CASE WHEN EXISTS (SELECT 1 FROM runs n JOIN experiments ne ON ne.run_id = n.id WHERE n.project_id = ${project} AND n.series = ${name})
+        THEN r.series = ${name} AND (s.series <> r.series OR ${isEarlier}) ELSE r.name = ${name} END`;
+
 /** The figure that stands for a metric: null where the experiment has none. */
 const figureSql = (column: string, bind: Binder['bind']): string =>
   `(e.aggregates -> 'rolledUp' ->> ${bind(metricOfColumn(column), 'text')})::float8`;
@@ -260,18 +265,22 @@ export function postgresExperiments(database: Database): ExperimentStore {
       const rows = await database.query('SELECT run_id FROM experiments WHERE project_id = $1', [projectId]);
       return rows.map((row) => z.string().parse(row.run_id));
     },
-    async lastFinished(projectId, { tag, pick }, except) {
+    async lastFinished(projectId, { tag, name, pick }, except) {
       const { bind, values } = createBinder();
       const project = bind(projectId, 'uuid');
       const other = bind(except, 'uuid');
+      const isEarlier = '(r.created_at, r.id) < (s.created_at, s.id)';
       const among = tag
         ? `EXISTS (SELECT 1 FROM run_tags t WHERE t.run_id = e.run_id AND t.key = ${bind(tag.key, 'text')} AND t.value = ${bind(tag.value, 'text')})`
-        : `EXISTS (SELECT 1 FROM runs s WHERE s.id = ${other} AND s.series = r.series AND (r.created_at, r.id) < (s.created_at, s.id))`;
+        : name === undefined
+          ? `s.series = r.series AND ${isEarlier}`
+          : namedRunSql(project, bind(name, 'text'), isEarlier);
       const row = await database.maybeOne(
-        `SELECT e.run_id FROM experiments e JOIN runs r ON r.id = e.run_id
+        `SELECT e.run_id FROM experiments e JOIN runs r ON r.id = e.run_id JOIN runs s ON s.id = ${other}
           WHERE e.project_id = ${project} AND r.project_id = ${project} AND e.run_id <> ${other} AND ${among} AND ${pickSql[pick]}
+            AND coalesce((e.aggregates ->> 'rowsFailed')::int < (e.aggregates ->> 'rows')::int, true)
             AND (e.state = 'completed' OR e.state = 'idle' AND ((e.aggregates ->> 'rows')::int > 0 OR e.gate_status IS NOT NULL))
-          ORDER BY coalesce(e.ended_at, r.created_at) DESC, r.id DESC LIMIT 1`,
+          ORDER BY ${name === undefined ? '' : `${isEarlier} DESC, `}coalesce(e.ended_at, r.created_at) DESC, r.id DESC LIMIT 1`,
         values,
       );
       return row && z.string().parse(row.run_id);
