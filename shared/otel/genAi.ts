@@ -41,13 +41,11 @@ export function readGenAi(span: OtelSpan, { kind }: SpanRole): SpanContent {
   const { attributes } = span;
   if (!speaksOfModels(span)) return {};
   const content: SpanContent = {
-    sessionId: attributes.text('gen_ai.conversation.id', 'traceloop.association.properties.session_id'),
+    sessionId: attributes.text('gen_ai.conversation.id'),
     ...(kind === 'tool' ? toolUse(span) : kind === 'retriever' ? retrieval(span) : conversation(span, kind)),
   };
   if (kind === 'llm') Object.assign(content, modelCall(span));
   if (kind === 'agent') content.agentName = attributes.text('gen_ai.agent.name', 'traceloop.entity.name', 'agent_name');
-  content.input ??= attributes.text('traceloop.entity.input');
-  content.output ??= attributes.text('traceloop.entity.output');
   return content;
 }
 
@@ -135,7 +133,7 @@ function retrieval(span: OtelSpan): SpanContent {
 
 /** What messages say beside an input and an output is metadata. */
 function withMessages(said: Conversation, input: SpanContent['input'], output: SpanContent['output']): SpanContent {
-  const metadata: [string, AttributeValue][] = [];
+  const metadata: [string, AttributeValue][] = [...(said.metadata ?? [])];
   if (input !== undefined && said.input) metadata.push(['gen_ai.input.messages', JSON.stringify(said.input.map(asWritten))]);
   if (output !== undefined && said.output)
     metadata.push(['gen_ai.output.messages', JSON.stringify(asWritten(said.output as SaidMessage))]);

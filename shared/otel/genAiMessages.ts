@@ -2,11 +2,12 @@ import { isDeepStrictEqual as isEqual } from 'node:util';
 import { storableKey } from '../json/storable.ts';
 import { Attributes, type AttributeValue, parseJson, structureOf, textOf } from './attributes.ts';
 import { isTree } from './messageForms.ts';
-import { type AnswerForm, answerOf, hasContents, messagesOf, roleOf } from './messages.ts';
+import { type AnswerForm, answerOf, hasContents, messagesOf, requestIn, roleOf } from './messages.ts';
 import type { OtelSpan, SpanEvent } from './span.ts';
 import { type MappedKind, type SaidMessage, type SpanContent, saysNothing } from './spanContent.ts';
 
-export interface Conversation extends Pick<SpanContent, 'output' | 'answer' | 'events' | 'finishReason'> {
+export interface Conversation
+  extends Pick<SpanContent, 'output' | 'answer' | 'events' | 'finishReason' | 'instructions' | 'metadata'> {
   input?: SaidMessage[];
 }
 
@@ -20,7 +21,10 @@ export function conversation(span: OtelSpan, kind: MappedKind): Conversation {
   let instructions: SaidMessage[] = [];
   const form: AnswerForm = kind === 'agent' || kind === 'workflow' ? 'conversation' : 'choices';
   const add = (more: Conversation): void => {
-    if (more.input?.length && saysNothing(found.input)) found.input = more.input;
+    if (more.input?.length && saysNothing(found.input)) {
+      found.input = more.input;
+      if (more.metadata) found.metadata = more.metadata;
+    }
     if (more.output === undefined && more.events === undefined) return;
     if (found.output === undefined || (saysNothing(found.output) && !saysNothing(more.output))) {
       found.answer = more.answer;
@@ -40,10 +44,16 @@ export function conversation(span: OtelSpan, kind: MappedKind): Conversation {
   if (isPydanticAgent(attributes)) add(inAgentRun(attributes));
   add(whole(attributes, form));
   for (const event of events) add(whole(event.attributes, form));
-  const [instruction] = instructions;
-  const isSaid = found.input?.some(({ role, content }) => role === 'system' && isEqual(content, instruction?.content));
-  if (instruction && !isSaid) found.input = [...instructions, ...(found.input ?? [])];
+  if (found.input) found.input = instructed(instructions, found.input);
+  else if (instructions.length > 0) found.instructions = instructions;
   return found;
+}
+
+/** Messages with the instructions before them, unless they say them. */
+export function instructed(instructions: SaidMessage[], messages: SaidMessage[]): SaidMessage[] {
+  const [instruction] = instructions;
+  const isSaid = messages.some(({ role, content }) => role === 'system' && isEqual(content, instruction?.content));
+  return instruction && !isSaid ? [...instructions, ...messages] : messages;
 }
 
 function instructionsIn(attributes: Attributes): SaidMessage[] {
@@ -174,8 +184,11 @@ function numbered(attributes: Attributes, form: AnswerForm): Conversation {
 
 /** `gen_ai.prompt` and `gen_ai.completion` in one piece, on the span or on an event. */
 function whole(attributes: Attributes, form: AnswerForm): Conversation {
+  const text = listText(attributes, 'gen_ai.prompt');
+  const request = text === undefined ? undefined : requestIn(text);
   return {
-    input: messagesOf(listText(attributes, 'gen_ai.prompt'), 'user'),
+    input: request?.messages ?? messagesOf(text, 'user'),
+    ...(request && { metadata: request.beside.map(([name, value]) => [`gen_ai.prompt.${name}`, value]) }),
     ...answerOf(listText(attributes, 'gen_ai.completion'), form),
   };
 }

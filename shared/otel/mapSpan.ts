@@ -4,8 +4,10 @@ import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
 import { resultsIn } from './database.ts';
 import { documentsIn } from './documents.ts';
 import { genAiRole, readGenAi } from './genAi.ts';
+import { instructed } from './genAiMessages.ts';
 import { contentText, messagesOf } from './messages.ts';
 import { openInferenceRole, readOpenInference } from './openInference.ts';
+import { ownRole, readOwn } from './ownAttributes.ts';
 import { durationNs, type OtelSpan, timeOfNs } from './span.ts';
 import {
   firstOf,
@@ -34,6 +36,9 @@ export interface MappedSpan {
   user_metadata: Record<string, string>;
   metrics: Record<string, number>;
   tags?: string[];
+  dataset_input?: string;
+  dataset_output?: string;
+  dataset_metadata?: Record<string, string>;
   events?: SpanContent['events'];
   tools?: SpanContent['tools'];
   model?: string;
@@ -61,9 +66,14 @@ export function mapSpan(span: OtelSpan): Mapped {
     output: span.attributes.text('output.value'),
   };
   span.attributes.markRead('input.mime_type', 'output.mime_type');
-  const named = openInferenceRole(span) ?? vercelAiRole(span) ?? genAiRole(span);
+  const named = openInferenceRole(span) ?? vercelAiRole(span) ?? ownRole(span) ?? genAiRole(span);
   const role = named ?? plainRole;
-  const content = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role), plain);
+  const known = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role));
+  const content = firstOf(known, readOwn(span, role, known), plain);
+  if (content.instructions) {
+    const { input = [], instructions } = content;
+    content.input = instructed(instructions, typeof input === 'string' ? messagesOf(input, 'user') : input);
+  }
   const usage = readUsage(span.attributes, role);
   const retrieval = role.kind === 'retriever' || named === undefined ? retrievalIn(span, content, plain) : undefined;
   const isRetrieval = retrieval && (named !== undefined || retrieval.documents.length > 0);
@@ -91,6 +101,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   mapped.user_metadata = metadata.texts();
   mapped.metrics = metricsOf(span, content, usage);
   if (content.tags) mapped.tags = content.tags;
+  addDataset(mapped, content);
   if (type === 'agent') {
     mapped.agent_type = 'default';
     if (content.agentName !== undefined) mapped.agent_name = content.agentName;
@@ -130,6 +141,15 @@ function documentsAnswered(
   if (typeof output === 'string') return documentsIn(output, around);
   if (output.tool_calls) return undefined;
   return documentsIn(answer, around) ?? (typeof output.content === 'string' ? documentsIn(output.content, around) : undefined);
+}
+
+function addDataset(mapped: MappedSpan, { datasetInput, datasetOutput, datasetMetadata }: SpanContent): void {
+  if (datasetInput !== undefined) mapped.dataset_input = datasetInput;
+  if (datasetOutput !== undefined) mapped.dataset_output = datasetOutput;
+  if (!datasetMetadata) return;
+  const metadata = new SpanMetadata();
+  metadata.addAll(Object.entries(datasetMetadata));
+  mapped.dataset_metadata = metadata.texts();
 }
 
 /** What only the record of a model call has columns for. */

@@ -119,6 +119,7 @@ export function answerWithin(value: AttributeTree, isMessage: (one: AttributeVal
   if (isTree(message)) return of('message', [message]);
   if (isTree(content) && !('role' in value) && ('parts' in content || isMessage(content))) return of('content', [content]);
   if (isTree(output) && isTree(output.message)) return of('output', [output.message]);
+  if (isTree(output) && isMessage(output)) return of('output', [output]);
   if (isListOf(output, isMessage)) return of('output', output as AttributeValue[]);
   if (isListOf(flat(messages), isMessage)) return of('messages', flat(messages) as AttributeValue[]);
   return isResult(value) ? resultOf(value) : undefined;

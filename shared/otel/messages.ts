@@ -86,10 +86,25 @@ function oddMessage(value: AttributeTree, byDefault: string): SaidMessage {
   return { role: roleOf(value.role, byDefault), content: isRoleAlone ? '' : JSON.stringify(value) };
 }
 
-function messagesOfText(text: string, role: string): SaidMessage[] {
+const messagesOfText = (text: string, role: string): SaidMessage[] =>
+  requestIn(text, role)?.messages ?? [{ role, content: text }];
+
+/** The messages in the JSON text of some, or of a request, and what that says beside them; undefined for any other text. */
+export function requestIn(
+  text: string,
+  role = 'user',
+): { messages: SaidMessage[]; beside: [string, AttributeValue][] } | undefined {
   const json = parseJson(text);
-  const isMessages = Array.isArray(json) ? json.some(isMessage) : isMessage(json) || isRequest(json);
-  return isMessages ? messagesOf(json, role) : [{ role, content: text }];
+  if (Array.isArray(json)) return json.some(isMessage) ? { messages: messagesOf(json, role), beside: [] } : undefined;
+  const request = isTree(json) ? requestWithin(json, isMessage) : undefined;
+  if (request) return { messages: messagesOf(request.items, role), beside: request.beside };
+  return isMessage(json) ? { messages: messagesOf(json, role), beside: [] } : undefined;
+}
+
+/** As `answerOf`, of the JSON text of an answer; undefined for any other text. */
+export function answerIn(text: string, form: AnswerForm): ReturnType<typeof answerOf> | undefined {
+  const json = parseJson(text);
+  return isAnswer(json) ? answerOf(json, form) : undefined;
 }
 
 function isMessage(given: AttributeValue | undefined): boolean {
@@ -106,7 +121,6 @@ const placesOfContents = ['content', 'parts', 'tool_calls', 'function_call', 're
 const isItem = ({ type }: AttributeTree): boolean => items.has(type);
 const items: ReadonlySet<unknown> = new Set(['function_call', 'function_call_output', 'reasoning']);
 const isOfModel = ({ type }: AttributeTree): boolean => type === 'function_call' || type === 'reasoning';
-const isRequest = (value: AttributeValue | undefined): boolean => isTree(value) && requestWithin(value, isMessage) !== undefined;
 
 /** Whether a structure is an answer, or several: an application that asks for JSON gets others, which are texts. */
 function isAnswer(value: AttributeValue | undefined): boolean {
@@ -124,6 +138,8 @@ export const append = <T>(to: T[], items: readonly T[]): void => {
 interface Answer extends Contents {
   role: string;
   isReasoning: boolean;
+  /** Of the call that a tool answered. */
+  id?: string | undefined;
   finishReason: string | undefined;
   /** Its content as it was written, where that is no text. */
   structure: AttributeValue | undefined;
@@ -209,10 +225,12 @@ const nothing = (): Answer => ({
 function answersOf(value: AttributeTree): Answer[] {
   const contents = contentsOf(value);
   const { texts, toolCalls, responses } = contents;
+  const role = roleOf(value.role, 'assistant');
   const said = value.content ?? value.parts;
   const answer: Answer = {
     ...contents,
-    role: roleOf(value.role, 'assistant'),
+    role,
+    id: role === 'tool' ? firstText(value.tool_call_id, value.id) : undefined,
     isReasoning: reasoningRoles.has(value.role ?? value.type),
     finishReason: finishReasonOf(value),
     structure: typeof said === 'object' && said !== null ? said : undefined,

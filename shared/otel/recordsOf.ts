@@ -90,17 +90,24 @@ const compare = (one: OtelSpan, other: OtelSpan): number => sign(one.startNs - o
 const sign = (difference: bigint): number => (difference < 0n ? -1 : difference > 0n ? 1 : 0);
 
 /** What a trace's record says of itself is what its root span says. */
-const traceOf = ({ name, created_at, input, output, status_code, error_message, user_metadata, metrics, tags }: MappedSpan) => ({
-  name,
-  ...(created_at === undefined ? {} : { created_at }),
-  ...(input === undefined ? {} : { input: textOfStep(input) }),
-  ...(output === undefined ? {} : { output: textOfStep(output) }),
-  status_code,
-  ...(error_message === undefined ? {} : { error_message }),
-  user_metadata,
-  ...(metrics.duration_ns === undefined ? {} : { metrics: { duration_ns: metrics.duration_ns } }),
-  ...(tags ? { tags } : {}),
-});
+const traceOf = (span: MappedSpan) => {
+  const { name, created_at, input, output, status_code, error_message, user_metadata, metrics, tags } = span;
+  const { dataset_input, dataset_output, dataset_metadata } = span;
+  return {
+    name,
+    ...(created_at === undefined ? {} : { created_at }),
+    ...(input === undefined ? {} : { input: textOfStep(input) }),
+    ...(output === undefined ? {} : { output: textOfStep(output) }),
+    status_code,
+    ...(error_message === undefined ? {} : { error_message }),
+    user_metadata,
+    ...(metrics.duration_ns === undefined ? {} : { metrics: { duration_ns: metrics.duration_ns } }),
+    ...(tags ? { tags } : {}),
+    ...(dataset_input === undefined ? {} : { dataset_input }),
+    ...(dataset_output === undefined ? {} : { dataset_output }),
+    ...(dataset_metadata === undefined ? {} : { dataset_metadata }),
+  };
+};
 
 type Trace = Pick<LoggedRecord, 'id' | 'type' | 'trace_id' | 'session_id'>;
 type MappedHere = Mapped & { from: OtelSpan };

@@ -47,6 +47,12 @@ export interface SpanContent {
   agentName?: string | undefined;
   timeToFirstTokenNs?: number | undefined;
   sessionId?: string | undefined;
+  /** What the span says that an experiment gave it, and wants of it. */
+  datasetInput?: string | undefined;
+  datasetOutput?: string | undefined;
+  datasetMetadata?: { [key: string]: AttributeValue } | undefined;
+  /** What stands before the messages of any other form. */
+  instructions?: SaidMessage[] | undefined;
   tags?: string[] | undefined;
   metadata?: [string, AttributeValue][] | undefined;
 }

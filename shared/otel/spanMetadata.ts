@@ -1,6 +1,7 @@
 import { storableKey } from '../json/storable.ts';
 import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
 import { resultEvents } from './database.ts';
+import { unknownNames } from './ownNames.ts';
 import { type OtelSpan, type Scope, type SpanEvent, type SpanLink, timeOfNs } from './span.ts';
 import { namesPlace } from './target.ts';
 
@@ -10,6 +11,9 @@ type Entries = readonly [string, AttributeValue][];
 const MAX_OWN = 200;
 const MAX_KEY = 256;
 const MAX_VALUE = 8_000;
+/** Names in the list of those that no reader knows, and characters of it, but for the last name. */
+const MAX_LISTED = 50;
+const MAX_LIST = 1_000;
 /** Of a scope or a resource: entries, characters of a value, and of all together. Each of its spans has them, of which a request may hold 100,000. */
 const MAX_SHARED = 50;
 const MAX_SHARED_VALUE = 1_000;
@@ -59,9 +63,23 @@ export class SpanMetadata {
     const events = unreadEvents(span.events, exception);
     if (events.length > 0) this.add('otel.events', events);
     if (span.links.length > 0) this.add('otel.links', span.links.map(linkValue));
-    span.attributes.eachUnread((name, value) => this.add(name, value));
+    this.#addAttributes(span.attributes);
     this.#addShared(ofScope(span.scope), () => undefined);
     this.#addShared(ofResource(span.resource), (name) => span.attributes.peek(name));
+  }
+
+  /** Those that no column holds, and a list of the names that no reader knows. */
+  #addAttributes(attributes: Attributes): void {
+    const unknown = attributes.fromNames(unknownNames);
+    let list = '';
+    let listed = 0;
+    attributes.eachUnread((name, value) => {
+      this.add(name, value);
+      if (!unknown.has(name) || value === null) return;
+      if (++listed <= MAX_LISTED && list.length < MAX_LIST) list += `${list === '' ? '' : ', '}${keyOf(name)}`;
+      else if (!list.endsWith('…')) list += ', …';
+    });
+    if (list !== '' && this.#own < MAX_OWN) this.add('otel.unread', list);
   }
 
   /** Of a name by which the span itself says something else there is a second entry. */

@@ -19,20 +19,16 @@ export function vercelAiRole({ attributes }: OtelSpan): SpanRole | undefined {
 /** What the attributes `ai.*` of that SDK say of a span. */
 export function readVercelAi({ attributes }: OtelSpan, { kind }: SpanRole): SpanContent {
   if (!attributes.has(OPERATION)) return {};
-  const content: SpanContent = {
-    sessionId: attributes.text('ai.telemetry.metadata.sessionId'),
-  };
   if (kind === 'tool')
     return {
-      ...content,
       toolCallId: attributes.text('ai.toolCall.id'),
       input: attributes.text('ai.toolCall.args', 'ai.toolCall.input'),
       output: attributes.text('ai.toolCall.result', 'ai.toolCall.output'),
     };
-  if (kind === 'retriever') return content;
+  if (kind === 'retriever') return {};
   const messages = messagesOf(attributes.structure('ai.prompt.messages') ?? promptOf(attributes), 'user');
   const input = messages.length > 0 ? messages : attributes.text('ai.value', 'ai.values');
-  return { ...content, input, ...answerIn(attributes), ...(kind === 'llm' ? modelCall(attributes) : {}) };
+  return { input, ...answerIn(attributes), ...(kind === 'llm' ? modelCall(attributes) : {}) };
 }
 
 /** `ai.prompt` of a whole generation: a text or messages, and the instructions beside them. */

@@ -262,6 +262,78 @@ const forms: Record<string, (word: Word) => Said> = {
       }),
     },
   }),
+  langfuse: (word) => ({
+    attributes: {
+      'langfuse.observation.type': 'generation',
+      'langfuse.observation.model.name': word(),
+      'langfuse.observation.input': json({ messages: [{ role: 'user', content: word() }], tools: [word()] }),
+      'langfuse.observation.output': json({ role: 'assistant', content: word() }),
+      'langfuse.observation.metadata': json({ team: word() }),
+      'langfuse.trace.metadata.team': word(),
+      'langfuse.trace.input': word(),
+      'langfuse.trace.tags': [word()],
+      'langfuse.session.id': word(),
+      'langfuse.user.id': word(),
+      'langfuse.experiment.item.expected_output': word(),
+      'acme.dataset.metadata': json({ topic: word() }),
+    },
+  }),
+  langSmith: (word) => ({
+    attributes: {
+      'gen_ai.prompt': json({
+        messages: [
+          [{ lc: 1, type: 'constructor', id: ['langchain', 'HumanMessage'], kwargs: { content: word(), name: word() } }],
+        ],
+        stop: word(),
+      }),
+      'gen_ai.completion': json({
+        generations: [[{ text: 'a', message: { type: 'ai', data: { content: word(), additional_kwargs: { note: word() } } } }]],
+        run: word(),
+      }),
+      'langsmith.metadata.thread_id': word(),
+      'langsmith.span.tags': word(),
+    },
+  }),
+  agentDevelopmentKit: (word) => ({
+    attributes: {
+      'gcp.vertex.agent.llm_request': json({
+        config: { system_instruction: word(), labels: word() },
+        contents: [{ role: 'user', parts: [{ text: word() }, { inline_data: { mime_type: 'image/png', data: word() } }] }],
+      }),
+      'gcp.vertex.agent.llm_response': json({ content: { role: 'model', parts: [{ text: word() }] }, grounding: word() }),
+      'gcp.vertex.agent.session_id': word(),
+    },
+  }),
+  genkit: (word) => ({
+    attributes: {
+      'genkit:metadata:subtype': 'model',
+      'genkit:name': word(),
+      'genkit:input': json({ messages: [{ role: 'user', content: [{ text: word() }] }], config: { topK: word() } }),
+      'genkit:output': json({ message: { role: 'model', content: [{ text: word() }] }, finishReason: word(), custom: word() }),
+    },
+  }),
+  conversationOfAgent: (word) => ({
+    attributes: {
+      'gen_ai.output.messages': json([
+        { role: 'assistant', parts: [{ type: 'tool_call', id: word(), name: word(), arguments: { a: word() } }] },
+        { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c', response: word(), note: word() }] },
+        {
+          role: 'assistant',
+          parts: [
+            { type: 'text', content: word() },
+            { type: 'tool_call_response', id: 'c', response: word() },
+          ],
+        },
+      ]),
+    },
+  }),
+  toolInEvents: (word) => ({
+    attributes: { 'gen_ai.tool.call.id': word() },
+    events: [
+      { name: 'gen_ai.tool.message', attributes: { role: 'tool', content: json({ city: word() }), id: word() } },
+      { name: 'gen_ai.choice', attributes: { message: json([{ text: word() }]), id: 'c' } },
+    ],
+  }),
   resultsOfDatabase: (word) => ({
     attributes: { 'db.operation': 'query', 'db.collection.name': word(), 'output.value': word() },
     events: [
