@@ -165,6 +165,8 @@ export function assembleDomain(
     deleteAll: [deleteAttempts(clickhouse), deleteRecords],
     onRecordsDeleted: [annotationStore.forgetRecords],
     telemetry,
+    rootWaitMs: config.OTEL_ROOT_WAIT_SECONDS * 1_000,
+    onStubTracesKept: (err) => log.warn({ err }, 'traces whose root has not come could not be opened'),
     sweepState: postgresSweepClock(database),
     onSweepHeld: (reason) => log.warn(reason),
     onEmptySessionsKept: (err) => log.warn({ err }, 'sessions that their traces have left could not be removed'),

@@ -51,6 +51,7 @@ export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds):
     ...openTelemetryRoutes({
       writer,
       emptySessions: records.emptySessions,
+      stubTraces: records.stubTraces,
       projects: projects.projects,
       logStreams: projects.logStreams,
       findRun,

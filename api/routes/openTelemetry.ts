@@ -6,6 +6,7 @@ import { openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel
 import type { Made } from '../../shared/projects/firstLog.ts';
 import type { EmptySessions } from '../../shared/records/emptySessions.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
+import type { StubTraces } from '../../shared/records/stubTraces.ts';
 import { INGEST_BODY_LIMIT } from '../records/loggedRecords.ts';
 import { type Endpoint, type ErrorForm, endpoint, Reply } from '../route.ts';
 import { madeHeaders } from '../views/made.ts';
@@ -13,6 +14,7 @@ import { madeHeaders } from '../views/made.ts';
 export interface OpenTelemetryDeps extends TargetDeps {
   writer: Pick<RecordWriter, 'writeParts'>;
   emptySessions: Pick<EmptySessions, 'left'>;
+  stubTraces: Pick<StubTraces, 'add' | 'remove'>;
 }
 
 const Body = z.instanceof(Buffer);
@@ -21,7 +23,12 @@ const Body = z.instanceof(Buffer);
 export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
   const otlp = openOtlp();
   const targets = openTargets(deps);
-  const ingest = { writer: deps.writer, emptySessions: deps.emptySessions, findTarget: targets.find };
+  const ingest = {
+    writer: deps.writer,
+    emptySessions: deps.emptySessions,
+    stubTraces: deps.stubTraces,
+    findTarget: targets.find,
+  };
   // Exporters show the reason only where it is said in the words of their protocol; those of all routes stand beside it in JSON.
   const errorForm: ErrorForm = (request, status, body) => {
     const type = mediaType(request.headers['content-type']);

@@ -125,6 +125,7 @@ const Config = z.object({
   FIRST_LOG_MAKES: z
     .enum(['projects', 'log_streams', 'nothing'], { error: 'must be projects, log_streams or nothing' })
     .default('projects'),
+  OTEL_ROOT_WAIT_SECONDS: count(1, 86_400).default(60),
   SESSION_IDLE_SECONDS: count(1, 604_800).default(600),
   BODIES_MB: count(16, 100_000).default(192),
   BODY_BYTES_PER_SECOND: count(1, 999_999).default(1_024),

@@ -4,6 +4,7 @@ import { type Made, warningOf } from '../projects/firstLog.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { EmptySessions } from '../records/emptySessions.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
+import type { StubTraces } from '../records/stubTraces.ts';
 import type { ExportResult } from './otlp.ts';
 import type { ReadResource } from './readExport.ts';
 import { isOfSpan, partsBySpan, recordsOf } from './recordsOf.ts';
@@ -15,6 +16,7 @@ interface Deps {
   findTarget: FindTarget;
   /** Hears of sessions that traces have left for the one that their root names; absent: they stay. */
   emptySessions?: Pick<EmptySessions, 'left'>;
+  stubTraces?: Pick<StubTraces, 'add' | 'remove'>;
 }
 
 /** Reasons named in one answer. */
@@ -27,7 +29,7 @@ const MAX_REASONS = 5;
  * @throws ServiceError as the record writer does; sending the request again is always safe, since ids follow from those of OpenTelemetry.
  */
 export async function ingestOtelSpans(
-  { writer, findTarget, emptySessions }: Deps,
+  { writer, findTarget, emptySessions, stubTraces: stubs }: Deps,
   caller: Caller,
   headers: NamedTarget,
   resources: readonly ReadResource[],
@@ -54,9 +56,10 @@ export async function ingestOtelSpans(
     }
   }
   if (runs.size === 0 && refusals.length > 0) throw refusals[0];
+  const ofRequest = resources.reduce((sum, { spans }) => sum + spans.length, 0);
   const outcomes = await Promise.all(
     [...runs.values()].map(async ({ run, spans }) => {
-      const outcome = await writer.writeParts(run, recordsOf(run, spans), partsBySpan);
+      const outcome = await writer.writeParts(run, recordsOf(run, spans, { ofRequest, stubs }), partsBySpan);
       if (outcome.left.length > 0) await emptySessions?.left(run, outcome.left);
       return outcome;
     }),

@@ -20,7 +20,7 @@ import {
   type StepInput,
   type StepOutput,
 } from './spanContent.ts';
-import { SpanMetadata } from './spanMetadata.ts';
+import { SpanMetadata, sharedRoom } from './spanMetadata.ts';
 import { readUsage } from './usage.ts';
 import { readVercelAi, vercelAiRole } from './vercelAi.ts';
 
@@ -60,7 +60,7 @@ export interface Mapped {
 const plainRole: SpanRole = { kind: 'workflow', callsModel: false };
 
 /** A span of any convention as a record: all are read as what the first of them calls the span, and what the first of them says counts. */
-export function mapSpan(span: OtelSpan): Mapped {
+export function mapSpan(span: OtelSpan, room = sharedRoom(1)): Mapped {
   const plain: SpanContent = {
     input: span.attributes.text('input.value'),
     output: span.attributes.text('output.value'),
@@ -97,7 +97,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   if (isRetrieval) metadata.addAll(retrieval.beside);
   metadata.addAll(said);
   metadata.drop(dropped);
-  metadata.addUnread(span, exception);
+  metadata.addUnread(span, exception, room);
   mapped.user_metadata = metadata.texts();
   mapped.metrics = metricsOf(span, content, usage);
   if (content.tags) mapped.tags = content.tags;

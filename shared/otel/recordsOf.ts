@@ -3,8 +3,10 @@ import type { RunRef } from '../projects/runs.ts';
 import { openedSession, sessionIdOf } from '../records/ingest.ts';
 import { INPUT_FROM, OPENED_BY, OUTPUT_FROM } from '../records/provisionalTrace.ts';
 import type { LoggedRecord, RecordChange } from '../records/recordChange.ts';
+import type { StubTraces } from '../records/stubTraces.ts';
 import { type Mapped, type MappedSpan, mapSpan, textOfStep } from './mapSpan.ts';
 import type { OtelSpan } from './span.ts';
+import { sharedRoom } from './spanMetadata.ts';
 
 /** The record id of a trace: a pure function of the run and the trace id of OpenTelemetry. */
 export const traceRecordId = (run: RunRef, traceId: string): string => derivedId('otel trace', run.runId, traceId);
@@ -14,13 +16,20 @@ export const spanRecordId = (run: RunRef, traceId: string, spanId: string): stri
 /**
  * The records of a batch of spans. Every span is a record; a root span also makes its trace's. The trace's record holds what the root says, so
  * spans that come before it are those of a stub trace, and the root completes it whenever it comes.
+ * @param ofRequest spans of the whole request, also of other runs
+ * @param stubs hear of traces that stay stubs, and of those whose root has come
  */
-export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange[] {
+export function recordsOf(
+  run: RunRef,
+  spans: readonly OtelSpan[],
+  { ofRequest = spans.length, stubs }: { ofRequest?: number; stubs?: Pick<StubTraces, 'add' | 'remove'> | undefined } = {},
+): RecordChange[] {
+  const room = sharedRoom(ofRequest);
   const changes: RecordChange[] = [];
   const opened = new Set<string>();
   for (const [traceId, ofTrace] of Map.groupBy(spans, (span) => span.traceId)) {
     const id = traceRecordId(run, traceId);
-    const mapped = ofTrace.map((span) => ({ from: span, ...mapSpan(span) })).sort((a, b) => compare(a.from, b.from));
+    const mapped = ofTrace.map((span) => ({ from: span, ...mapSpan(span, room) })).sort((a, b) => compare(a.from, b.from));
     const root = mapped.find(({ from }) => from.parentId === undefined);
     // A trace is in one session: its root's, or else that of the first span that names one.
     const ofRoot = root?.sessionId;
@@ -50,8 +59,12 @@ export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange
       changes.push({ action: 'log', record, ...unless });
     }
     const trace = { id, type: 'trace', trace_id: id, parent_id: null, session_id, external_id: traceId } as const;
-    if (!root) changes.push(...withoutRoot(trace, mapped).map((change) => ({ ...change, ...unless })));
+    if (!root)
+      changes.push(
+        ...withoutRoot(trace, mapped, (record) => stubs?.add(run, record)).map((change) => ({ ...change, ...unless })),
+      );
     else {
+      stubs?.remove(id);
       const record = { ...trace, ...fromBelow(traceOf(root.span), root, mapped), trace_is_complete: root.from.endNs > 0n };
       changes.push({ action: 'log', record, ...unless });
     }
@@ -115,18 +128,19 @@ type MappedHere = Mapped & { from: OtelSpan };
 /**
  * Traces without their root in this batch stay stubs, whose session alone is kept, unless the root may be elsewhere for ever: its highest span says that its
  * parent is in another process, or there is a span of generative AI, which filters let through alone. Then that highest span opens the trace, in whose place
- * the root comes.
+ * the root comes. Of other traces `onStub` hears.
  */
-function withoutRoot(trace: Trace, mapped: readonly MappedHere[]): Logging[] {
+function withoutRoot(trace: Trace, mapped: readonly MappedHere[], onStub: (record: LoggedRecord) => void): Logging[] {
   const changes: Logging[] = [];
   const remote = mapped.find(({ from }) => from.parentIsRemote);
-  const top = remote ?? (mapped.some(({ isNamed }) => isNamed) ? highestOf(mapped) : undefined);
+  const top = remote ?? highestOf(mapped);
   if (top) {
     const said = traceOf(top.span);
     const user_metadata = { ...said.user_metadata, [OPENED_BY]: top.from.spanId };
     const texts = fromBelow({ ...said, user_metadata }, top, mapped);
     const record = { ...trace, ...texts, is_provisional: true, trace_is_complete: false };
-    changes.push({ action: 'log', record });
+    if (remote || mapped.some(({ isNamed }) => isNamed)) changes.push({ action: 'log', record });
+    else onStub(record);
   }
   if (trace.session_id !== undefined) changes.push({ action: 'announce', record: trace });
   return changes;

@@ -14,10 +14,20 @@ const MAX_VALUE = 8_000;
 /** Names in the list of those that no reader knows, and characters of it, but for the last name. */
 const MAX_LISTED = 50;
 const MAX_LIST = 1_000;
-/** Of a scope or a resource: entries, characters of a value, and of all together. Each of its spans has them, of which a request may hold 100,000. */
+/** Of a scope or a resource: entries, characters of a value, and of all together. Each of its spans has them. */
 const MAX_SHARED = 50;
 const MAX_SHARED_VALUE = 1_000;
 const MAX_SHARED_CHARACTERS = 4_000;
+/** The same of all spans of a request: 100,000 tiny spans of a talkative resource took 400 MB of text. Each has room for some names all the same. */
+const SHARED_CHARACTERS_OF_REQUEST = 32_000_000;
+const LEAST_SHARED_CHARACTERS = 300;
+
+/** Characters that each span of a request has room for of its scope, and of its resource. @param spans how many the request has */
+export const sharedRoom = (spans: number): number =>
+  Math.max(
+    LEAST_SHARED_CHARACTERS,
+    Math.min(MAX_SHARED_CHARACTERS, Math.floor(SHARED_CHARACTERS_OF_REQUEST / Math.max(1, spans))),
+  );
 
 /** What no column holds, as text; a value that is too long is cut and ends with `…`. */
 export class SpanMetadata {
@@ -56,16 +66,17 @@ export class SpanMetadata {
   /**
    * What no column holds of the span itself, and what it shares with others.
    * @param exception the event that the span's error is taken from
+   * @param room as `sharedRoom` has it
    */
-  addUnread(span: OtelSpan, exception: SpanEvent | undefined): void {
+  addUnread(span: OtelSpan, exception: SpanEvent | undefined, room: number): void {
     if (span.side !== undefined) this.add('otel.kind', span.side);
     if (span.traceState !== '') this.add('otel.trace_state', span.traceState);
     const events = unreadEvents(span.events, exception);
     if (events.length > 0) this.add('otel.events', events);
     if (span.links.length > 0) this.add('otel.links', span.links.map(linkValue));
     this.#addAttributes(span.attributes);
-    this.#addShared(ofScope(span.scope), () => undefined);
-    this.#addShared(ofResource(span.resource), (name) => span.attributes.peek(name));
+    this.#addShared(ofScope(span.scope, room), () => undefined);
+    this.#addShared(ofResource(span.resource, room), (name) => span.attributes.peek(name));
   }
 
   /** Those that no column holds, and a list of the names that no reader knows. */
@@ -117,20 +128,20 @@ interface SharedTexts {
   dropped: number;
 }
 
-/** What many spans have in common is made into texts once. */
-function onceFor<Origin extends object>(entriesOf: (origin: Origin) => Entries): (origin: Origin) => SharedTexts {
+/** What many spans of a request have in common is made into texts once. */
+function onceFor<Origin extends object>(entriesOf: (origin: Origin) => Entries): (origin: Origin, room: number) => SharedTexts {
   const made = new WeakMap<Origin, SharedTexts>();
-  return (origin) => {
-    const texts = made.get(origin) ?? sharedTexts(entriesOf(origin));
+  return (origin, room) => {
+    const texts = made.get(origin) ?? sharedTexts(entriesOf(origin), room);
     made.set(origin, texts);
     return texts;
   };
 }
 
-function sharedTexts(entries: Entries): SharedTexts {
+function sharedTexts(entries: Entries, ofAll: number): SharedTexts {
   const texts: [string, string][] = [];
   let dropped = 0;
-  let room = MAX_SHARED_CHARACTERS;
+  let room = ofAll;
   for (const [name, value] of entries) {
     if (value === null || value === '') continue;
     const key = keyOf(name);

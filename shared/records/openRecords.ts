@@ -13,6 +13,7 @@ import type { ReadDeps, RecordReader } from './read.ts';
 import type { RecordStore, WithLocks } from './recordStore.ts';
 import { RecordWriter } from './recordWriter.ts';
 import type { RecordReads } from './searchRecords.ts';
+import { StubTraces } from './stubTraces.ts';
 import { openSweepClock, type SweepClock, type SweepStateStore } from './sweepClock.ts';
 import { type ExpiredReads, sweepProject } from './sweepExpired.ts';
 import { unexpiredReader } from './unexpiredReader.ts';
@@ -51,6 +52,9 @@ export interface RecordsDeps {
   /** What else belongs to records and goes with them. */
   onRecordsDeleted: readonly OnRecordsDeleted[];
   telemetry: Pick<Telemetry, 'record' | 'observe'>;
+  /** Milliseconds after which spans open their trace whose root has not come. */
+  rootWaitMs: number;
+  onStubTracesKept(err: unknown): void;
   /** Gets the number of updates that were dropped because their records did not come. */
   onUpdatesExpired(updates: number): void;
   /** What is kept of the clock from sweep to sweep. */
@@ -67,6 +71,7 @@ export interface Records {
   reading: ReadDeps;
   writer: RecordWriter;
   emptySessions: EmptySessions;
+  stubTraces: StubTraces;
   deletion: DeleteDeps;
   values: MetricValueStore;
   heldUpdates: Pick<HeldUpdateStore, 'usage'>;
@@ -136,6 +141,7 @@ export function openRecords(deps: RecordsDeps): Records {
       pauseMs: EMPTY_SESSIONS_PAUSE_MS,
       onError: deps.onEmptySessionsKept,
     }),
+    stubTraces: new StubTraces({ writer, waitMs: deps.rootWaitMs, onError: deps.onStubTracesKept }),
     deletion,
     values: withoutDeletedRecords(deps.values, { store: eraser, notes: erasures, writer }),
     heldUpdates,

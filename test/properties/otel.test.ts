@@ -6,8 +6,9 @@ import { Attributes, type AttributeValue } from '../../shared/otel/attributes.ts
 import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { mapSpan } from '../../shared/otel/mapSpan.ts';
 import { openOtlp } from '../../shared/otel/otlp.ts';
-import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
+import { recordsOf, spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
 import { targetOfHeaders } from '../../shared/otel/target.ts';
+import { StubTraces } from '../../shared/records/stubTraces.ts';
 import { SpanNode } from '../../shared/wire/records.ts';
 import { startRecordService } from '../support/recordService.ts';
 
@@ -36,10 +37,10 @@ interface JsonSpan {
 }
 
 /** Sends spans as an exporter would: through the bytes of a request. */
-function exportTo(run: { projectId: string; runId: string }, spans: readonly JsonSpan[]) {
+function exportTo(run: { projectId: string; runId: string }, spans: readonly JsonSpan[], stubTraces?: StubTraces) {
   const bytes = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
   return ingestOtelSpans(
-    { writer: service.writer, findTarget: async () => run },
+    { writer: service.writer, findTarget: async () => run, ...(stubTraces && { stubTraces }) },
     caller,
     nowhere,
     otlp.readRequest(bytes, 'json'),
@@ -504,3 +505,60 @@ test('a value in another form than that of the protocol is what it plainly means
     ...{ name: '5', startNs: 5n, endNs: 1_770_000_000_000_000_000n },
   });
 });
+
+test('a trace whose root does not come is opened after a time, and one whose root came is left alone', async () => {
+  const failures: unknown[] = [];
+  const opened: number[] = [];
+  const stubTraces = new StubTraces({
+    writer: {
+      async write(at, changes) {
+        opened.push(changes.length);
+        return service.writer.write(at, changes);
+      },
+    },
+    waitMs: 300,
+    onError: (err) => failures.push(err),
+  });
+  const spans = traceOf([0, 1], undefined, 0);
+  const [alone, whole] = [run(), run()];
+  const read = async (at: ReturnType<typeof run>) =>
+    (await service.http.request('GET', `/projects/${at.projectId}/traces/${traceRecordId(at, TRACE)}`)).body;
+  await exportTo(alone, spans.slice(2), stubTraces);
+  await exportTo(alone, spans.slice(1, 2), stubTraces);
+  await exportTo(whole, spans.slice(1), stubTraces);
+  await exportTo(whole, spans.slice(0, 1), stubTraces);
+  expect(await read(alone)).toMatchObject({ type: 'stub_trace' });
+  await expect
+    .poll(() => read(alone), { timeout: 20_000 })
+    .toMatchObject({ type: 'trace', name: 'span 1', input: 'in 1', is_complete: false });
+  expect(await read(whole)).toMatchObject({ type: 'trace', name: 'span 0', input: 'in 0', is_complete: true });
+  expect({ opened, failures }).toEqual({ opened: [1], failures: [] });
+});
+
+test('what very many spans of a request share is bounded for all of them, with the names of the service first', async () => {
+  const resource = [...Array(40).keys()].map((index) => text(`label.${index}`, 'x'.repeat(90)));
+  resource.push(text('service.name', 'shop'));
+  const characters = async (count: number): Promise<number[]> => {
+    const spans = Array.from({ length: count }, (_, index) => ({
+      ...(traceOf([], undefined, 0)[0] as JsonSpan),
+      spanId: spanId(index),
+      attributes: [],
+    }));
+    const at = run();
+    const written: number[] = [];
+    const bytes = Buffer.from(
+      JSON.stringify({ resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ spans }] }] }),
+    );
+    for (const { spans: read } of otlp.readRequest(bytes, 'json'))
+      for (const change of recordsOf(at, read))
+        if (change.action !== 'update' && change.record.type !== 'trace') {
+          expect(change.record.user_metadata).toMatchObject({ 'service.name': 'shop' });
+          written.push(JSON.stringify(change.record.user_metadata).length);
+        }
+    return written;
+  };
+  expect(Math.max(...(await characters(100)))).toBeGreaterThan(3_500);
+  const many = await characters(50_000);
+  expect(many).toHaveLength(50_000);
+  expect(many.reduce((sum, one) => sum + one, 0)).toBeLessThan(50_000_000);
+}, 60_000);

@@ -20,6 +20,7 @@ import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/rec
 import { OpenedSessions } from '../../shared/records/openedSessions.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
 import type { RecordReads } from '../../shared/records/searchRecords.ts';
+import { StubTraces } from '../../shared/records/stubTraces.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
@@ -90,6 +91,12 @@ export function recordApp(
         writer,
         emptySessions: new EmptySessions({
           ...{ reads, eraser, erasure, writer, pauseMs: 0 },
+          onError(err) {
+            throw err;
+          },
+        }),
+        stubTraces: new StubTraces({
+          ...{ writer, waitMs: 60_000 },
           onError(err) {
             throw err;
           },
