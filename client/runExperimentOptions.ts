@@ -102,7 +102,10 @@ export function checkDefinitionKeys(definition: object): void {
   checkKeysWithin(definition);
 }
 
-function checkKeysWithin({ rows, gate, metrics }: Partial<RunExperimentOptions>): void {
+function checkKeysWithin({ rows, gate, metrics, promptTemplate: prompt }: Partial<RunExperimentOptions>): void {
+  // A template with an id is one as the service gives it, with all its keys.
+  if (typeof prompt === 'object' && prompt && !Array.isArray(prompt) && !('id' in prompt))
+    refuseUnknownKeys(prompt, ['name', 'template', 'versionId'], 'promptTemplate');
   refuseUnknownKeys(rows, ['filter', 'ids', 'ordinals', 'sample', 'limit', 'sameAs'], 'rows');
   refuseUnknownKeys(rows?.sample, ['size', 'seed'], 'rows.sample');
   for (const one of Array.isArray(rows?.filter) ? rows.filter : [])

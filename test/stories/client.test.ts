@@ -465,6 +465,10 @@ describe('a function over rows', () => {
       'unknown key "verson" in metrics; the nearest is "version"',
     );
     await rejected({ ...fine, metrics: [{ name: 'x', score: () => 1, directon: 'lower' }] }, 'the nearest is "direction"');
+    await rejected(
+      { ...fine, function: undefined, promptTemplate: { template: '{{input}}', settings: { modelAlias: 'x' } } },
+      'unknown key "settings" in promptTemplate; the nearest is "versionId"',
+    );
     await rejected({ ...fine, gate: { max_failed: 0 } }, 'unknown key "max_failed" in gate; the nearest is "maxFailed"');
     await rejected(
       { ...fine, gate: { metrics: { exact_match: { mim: 1 } } } },
