@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type InvalidItem, LISTED_PROBLEMS, RequestInvalid } from '../shared/errors/errors.ts';
 import { atFirstProblem } from '../shared/wire/atFirstProblem.ts';
+import { isExact } from '../shared/wire/exactNumber.ts';
 import { LOCATION_CHARACTERS, unknownKeyItems } from './unknownKeys.ts';
 
 /** Values of a body up to which all its problems are looked for: with 20 required fields in each that takes up to a second. */
@@ -12,7 +13,7 @@ const SEARCHED_VALUES = 10_000;
  * @throws RequestInvalid with the problems, of a large part only with the first
  */
 export function parsePart(schema: z.ZodType, value: unknown, where: 'path' | 'query' | 'body', body?: z.ZodType): unknown {
-  const first = schema.safeParse(value, atFirstProblem);
+  const first = readPart(schema, value);
   if (first.success) return first.data;
   const isSearched = holdsAtMost(value, SEARCHED_VALUES);
   const issues = (isSearched ? schema.safeParse(value).error?.issues : undefined) ?? first.error.issues;
@@ -30,6 +31,55 @@ export function parsePart(schema: z.ZodType, value: unknown, where: 'path' | 'qu
     else more += 1;
   }
   throw new RequestInvalid(items, isSearched ? more : 'unknown');
+}
+
+/** Times that a part is read again after numbers in it were rounded; then all are. */
+const ROUNDINGS = 10;
+
+/** What a schema makes of a value. What takes a number, and not any value, reckons with it: an exact number becomes a double there, in the value as well. */
+function readPart(schema: z.ZodType, value: unknown) {
+  for (let roundings = 0; ; roundings++) {
+    const read = schema.safeParse(value, atFirstProblem);
+    if (read.success || roundings > ROUNDINGS) return read;
+    const refused = pathsIn(read.error.issues).map((path) => pathInValue(value, path));
+    const isRounded = refused.map((path) => roundAt(value, path, 0)).includes(true);
+    if (!isRounded) return read;
+    if (roundings === ROUNDINGS) roundAll(value);
+  }
+}
+
+const pathsIn = (issues: readonly z.core.$ZodIssue[], prefix: readonly PropertyKey[] = []): PropertyKey[][] =>
+  issues.flatMap((issue) => {
+    const path = [...prefix, ...issue.path];
+    return [path, ...(issue.code === 'invalid_union' ? issue.errors.flatMap((errors) => pathsIn(errors, path)) : [])];
+  });
+
+/** Rounds what stands at the path, and at the same place in the other members of a list. @returns whether that was an exact number */
+function roundAt(container: unknown, path: readonly PropertyKey[], depth: number): boolean {
+  if (typeof container !== 'object' || container === null || depth === path.length) return false;
+  const members = container as Record<PropertyKey, unknown>;
+  const keys = Array.isArray(container) ? container.keys() : [path[depth] as PropertyKey];
+  let isRounded = false;
+  for (const key of keys) {
+    if (!Object.hasOwn(members, key)) continue;
+    const inner = members[key];
+    if (!isExact(inner)) isRounded = roundAt(inner, path, depth + 1) || isRounded;
+    else if (depth + 1 === path.length) {
+      members[key] = Number(inner);
+      isRounded = true;
+    }
+  }
+  return isRounded;
+}
+
+/** Iterative, since bodies may nest deeply. */
+function roundAll(value: unknown): void {
+  const open = [value];
+  for (let container = open.pop(); container; container = open.pop())
+    for (const [key, inner] of Object.entries(container)) {
+      if (isExact(inner)) (container as Record<string, unknown>)[key] = Number(inner);
+      else if (typeof inner === 'object' && inner !== null) open.push(inner);
+    }
 }
 
 /** Stops at one more than `most`. Iterative, since bodies may nest deeply. */

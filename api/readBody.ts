@@ -6,7 +6,7 @@ import { freeTurn } from '../shared/concurrency/freeTurn.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { isOutOfMemory } from '../shared/errors/isOutOfMemory.ts';
 import { checkValues } from '../shared/json/jsonValues.ts';
-import { parseRecords } from '../shared/json/parseRecords.ts';
+import { parseJson } from '../shared/json/parseJson.ts';
 import { storable } from '../shared/json/storable.ts';
 import type { FormReader } from './readForm.ts';
 
@@ -74,9 +74,9 @@ function parsed(pieces: readonly Buffer[], size: number, kind: Exclude<BodyKind,
     case 'urlencoded':
       return Object.fromEntries(new URLSearchParams(textOf(pieces, size)));
     case 'json':
-      return readJson(textOf(pieces, size), JSON.parse, MAX_DEPTH, values);
+      return readJson(textOf(pieces, size), MAX_DEPTH, values);
     case 'records':
-      return readJson(textOf(pieces, size), parseRecords, Number.POSITIVE_INFINITY, values);
+      return readJson(textOf(pieces, size), Number.POSITIVE_INFINITY, values);
   }
 }
 
@@ -104,12 +104,12 @@ export function discardRest(request: IncomingMessage, response: ServerResponse):
   });
 }
 
-function readJson(text: string, parse: (text: string) => unknown, maxDepth: number, values?: number): unknown {
+function readJson(text: string, maxDepth: number, values?: number): unknown {
   if (text.trim() === '') return undefined;
   checkValues(text, values);
   let value: unknown;
   try {
-    value = parse(text);
+    value = parseJson(text);
   } catch (err) {
     throw new RequestInvalid([{ loc: ['body'], msg: `the body is not JSON: ${(err as Error).message}`, type: 'json_invalid' }]);
   }

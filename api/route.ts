@@ -9,6 +9,7 @@ import type { AssetKind } from '../shared/assets/assetAccess.ts';
 import { freeTurn } from '../shared/concurrency/freeTurn.ts';
 import { whilePresent } from '../shared/concurrency/presentCallers.ts';
 import { type ErrorName, RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
+import { parseJson } from '../shared/json/parseJson.ts';
 import { checkAnswer } from './answers.ts';
 import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
 import { jsonInPieces } from './jsonInPieces.ts';
@@ -286,7 +287,7 @@ async function write(route: Endpoint, checkReplies: boolean, response: Response,
     return;
   }
   if (checkReplies && route.response) {
-    const checked = route.response.safeParse(JSON.parse(JSON.stringify(reply.body ?? null)));
+    const checked = route.response.safeParse(parseJson(JSON.stringify(reply.body ?? null)));
     if (!checked.success)
       throw new Error(`reply of ${route.method} ${route.path} does not fit its schema: ${checked.error.message}`);
   }

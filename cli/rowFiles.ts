@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
+import { isExact } from '../shared/wire/exactNumber.ts';
+import { isHeld, isWhole, parseNumbers } from '../shared/wire/longNumbers.ts';
 import { usageError } from './commandError.ts';
 import { counted } from './terminal.ts';
 
@@ -84,8 +86,12 @@ async function csvRows(text: string, { delimiter, onCsvRead }: CsvChoice): Promi
   return rows;
 }
 
+/** As the service stores it in cells: a fraction that a number would round is the text of its digits. */
+const parsed = (text: string): unknown =>
+  parseNumbers(text, (source, double) => (isHeld(source, double) ? double : isWhole(source) ? BigInt(source) : source));
+
 function jsonRows(text: string): Row[] {
-  const rows: unknown = JSON.parse(text);
+  const rows = parsed(text);
   if (!Array.isArray(rows)) throw new Error('it must hold a list of objects');
   return rows.map((row, index) => checked(row, `item ${index + 1}`));
 }
@@ -94,7 +100,7 @@ const jsonlRows = (text: string): Row[] =>
   text.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return [];
     try {
-      return [checked(JSON.parse(line), 'it')];
+      return [checked(parsed(line), 'it')];
     } catch (cause) {
       throw new Error(`line ${index + 1}: ${(cause as Error).message}`, { cause });
     }
@@ -128,7 +134,7 @@ export async function parquetOf(columns: readonly string[], rows: readonly Row[]
       name,
       type,
       nullable: true,
-      data: type === 'INT64' ? data.map((value) => (value === null ? null : BigInt(value as number))) : data,
+      data: type === 'INT64' ? data.map((value) => (value === null ? null : BigInt(String(value)))) : data,
     };
   });
   return new Uint8Array(parquetWriteBuffer({ columnData }));
@@ -136,13 +142,17 @@ export async function parquetOf(columns: readonly string[], rows: readonly Row[]
 
 function typeOf(values: readonly unknown[]): 'STRING' | 'INT64' | 'DOUBLE' | 'JSON' {
   if (values.every((value) => typeof value === 'string')) return 'STRING';
-  if (values.every((value) => Number.isSafeInteger(value))) return 'INT64';
+  if (values.every(isInt64)) return 'INT64';
   return values.every((value) => typeof value === 'number') ? 'DOUBLE' : 'JSON';
 }
 
-/** As JSON has it: whole numbers of 64 bits as numbers where they are exact, times as texts. */
+const isInt64 = (value: unknown): boolean =>
+  Number.isSafeInteger(value) ||
+  (isExact(value) && isWhole(String(value)) && BigInt.asIntN(64, BigInt(String(value))) === BigInt(String(value)));
+
+/** As JSON has it: whole numbers of 64 bits as numbers where those hold them, times as texts. */
 function jsonValue(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if (Array.isArray(value)) return value.map(jsonValue);

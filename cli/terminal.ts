@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 
 /** What a command reads and writes: of this process, handed in by the entry. */
 export interface Terminal {
@@ -43,7 +44,7 @@ export async function write(stream: NodeJS.WriteStream, text: string | Uint8Arra
 
 export const say = (terminal: Terminal, line = ''): Promise<void> => write(terminal.stdout, `${line}\n`);
 export const sayJson = (terminal: Terminal, value: unknown): Promise<void> =>
-  write(terminal.stdout, `${JSON.stringify(value, null, 2)}\n`);
+  write(terminal.stdout, `${jsonWithBigInts(value, undefined, 2)}\n`);
 export const remark = (terminal: Terminal, line: string): Promise<void> => write(terminal.stderr, `${line}\n`);
 
 export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

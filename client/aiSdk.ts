@@ -1,3 +1,4 @@
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 import { withParent } from './context.ts';
 import { beginCall } from './loggedCall.ts';
 import { watched } from './observed.ts';
@@ -97,7 +98,7 @@ const contentOf = (result: unknown): readonly unknown[] => {
   return [...content, { type: 'finish', finishReason }];
 };
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (jsonWithBigInts(value) ?? ''));
 const toolCallOf = ({ toolCallId = '', toolName = '', input }: Part) => ({
   id: toolCallId,
   function: { name: toolName, arguments: textOf(input) },
@@ -109,7 +110,7 @@ function messagesOf({ role, content }: Message): unknown[] {
   const results = content.filter(({ type }) => type === 'tool-result');
   const calls = content.filter(({ type }) => type === 'tool-call');
   const others = content.filter((part) => !results.includes(part) && !calls.includes(part));
-  const said = others.map((part) => part.text ?? JSON.stringify(part)).join('');
+  const said = others.map((part) => part.text ?? jsonWithBigInts(part)).join('');
   const tool_calls = calls.map(toolCallOf);
   const message = { role, content: said, ...(calls.length > 0 ? { tool_calls } : {}) };
   return [

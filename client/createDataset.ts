@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { CreatedDatasetResponse as CreatedSchema, DatasetResponse as DatasetSchema } from '../shared/wire/datasets.ts';
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 import { ValueError } from './errors.ts';
 import { type CallOptions, clientOf, type ProjectChoice } from './project.ts';
-import { bodyText } from './texts.ts';
 
 export type DatasetResponse = z.output<typeof DatasetSchema>;
 
@@ -31,7 +31,7 @@ export async function createDataset(options: CreateDatasetOptions): Promise<Crea
   const form = new FormData();
   form.set('name', name);
   if (projectId) form.set('project_id', projectId);
-  if (content) form.set('file', new Blob([content.map(bodyText).join('\n')]), name);
+  if (content) form.set('file', new Blob([content.map((row) => jsonWithBigInts(row)).join('\n')]), name);
   if (file) form.set('file', file, name);
   const format = content ? 'jsonl' : (options.format ?? 'csv');
   return clientOf(options).send('/datasets', { method: 'POST', form, query: { format, delimiter } });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { HeartbeatReply, LeaseReply, ProgressReply, ResultsReply } from '../shared/wire/experimentRuns.ts';
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 import { ConnectionError, HttpStatusError, TakenOverError } from './errors.ts';
 import type { LeasedRow, RowReport } from './hostedRow.ts';
 import { backoffMs, pause, type ServiceClient } from './http.ts';
@@ -379,10 +380,10 @@ const isRefused = (err: unknown): boolean =>
 
 function jsonOf(report: RowReport): string {
   try {
-    return JSON.stringify(report);
+    return jsonWithBigInts(report);
   } catch (err) {
     const { spans: _spans, metrics: _metrics, ...rest } = report;
-    return JSON.stringify({ ...rest, error: `what was logged of this row is no JSON: ${thrownText(err)}` });
+    return jsonWithBigInts({ ...rest, error: `what was logged of this row is no JSON: ${thrownText(err)}` });
   }
 }
 

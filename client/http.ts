@@ -1,7 +1,7 @@
+import { jsonWithBigInts, parseWithBigInts } from '../shared/wire/longNumbers.ts';
 import { retryAfterMs } from '../shared/wire/retryAfter.ts';
 import { type Environment, readEnvironment } from './environment.ts';
 import { ConnectionError, HttpStatusError, NotFoundError, ValueError } from './errors.ts';
-import { bodyText } from './texts.ts';
 
 /**
  * How to reach the service. Absent parts come from the environment: SERVICE_API_URL (or SERVICE_CONSOLE_URL), then SERVICE_API_KEY, or
@@ -81,7 +81,7 @@ export class ServiceClient {
 
   /** @param read the content of an answer; a connection that breaks meanwhile is one that does not answer */
   private async exchange<T>(path: string, call: Call, read: (response: Response) => Promise<T>) {
-    const body = call.form ?? call.json ?? (call.body === undefined ? undefined : bodyText(call.body));
+    const body = call.form ?? call.json ?? (call.body === undefined ? undefined : jsonWithBigInts(call.body));
     const method = call.method ?? (body === undefined ? 'GET' : 'POST');
     const repeatable = call.repeatable ?? method !== 'POST';
     const retries = call.retries ?? this.retries;
@@ -200,7 +200,7 @@ function saidIn(detail: unknown): string | undefined {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseWithBigInts(text);
   } catch {
     return undefined;
   }

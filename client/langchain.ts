@@ -1,3 +1,4 @@
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 import { currentParent } from './context.ts';
 import { currentLogger } from './logger.ts';
 import { modelCallOf } from './modelCallOf.ts';
@@ -155,7 +156,7 @@ function requested(extra: Tree = {}): SpanFields {
 }
 
 const roles: Record<string, string> = { human: 'user', ai: 'assistant', system: 'system', tool: 'tool' };
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (jsonWithBigInts(value) ?? ''));
 
 function messageOf(message: Message) {
   const { content, tool_calls = [], tool_call_id } = message;

@@ -1,3 +1,4 @@
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 import type { OpenSpan } from './spans.ts';
 
 interface Item {
@@ -35,7 +36,7 @@ function messageOf(item: Item): unknown {
   if (type === 'function_call') return { role: 'assistant', content: '', tool_calls: [toolCallOf(item)] };
   if (type === 'function_call_output') return { role: 'tool', content: textOf(item.output), tool_call_id: item.call_id };
   if (role !== undefined) return { role, content: textOf(content) };
-  return { role: 'assistant', content: JSON.stringify(item) };
+  return { role: 'assistant', content: jsonWithBigInts(item) };
 }
 
 const toolCallOf = ({ call_id = '', name = '', arguments: given = '' }: Item) => ({
@@ -46,8 +47,10 @@ const toolCallOf = ({ call_id = '', name = '', arguments: given = '' }: Item) =>
 /** Parts of a content with their texts joined; parts of other kinds as JSON. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return JSON.stringify(content) ?? '';
-  return content.map((part: { text?: unknown; refusal?: unknown }) => part.text ?? part.refusal ?? JSON.stringify(part)).join('');
+  if (!Array.isArray(content)) return jsonWithBigInts(content) ?? '';
+  return content
+    .map((part: { text?: unknown; refusal?: unknown }) => part.text ?? part.refusal ?? jsonWithBigInts(part))
+    .join('');
 }
 
 /** Texts and calls of tools of the answer; of a stream, of the response that it ends with, or the text that came until it was left. */

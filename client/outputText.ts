@@ -1,6 +1,8 @@
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
+
 /**
  * What a row's function gave, as the text that is recorded: texts as they are, everything else as JSON. Maps are objects, or lists of pairs where a key is
- * no text; sets are lists; large integers, NaN and infinite numbers are written as they are called. What yields its parts one after the other (a
+ * no text; sets are lists; bigints are numbers with all their digits, NaN and infinite numbers are written as they are called. What yields its parts one after the other (a
  * generator, a stream) is read to its end: parts of text are joined, others are a list. Null and undefined are no output.
  * @throws TypeError for what would lose its content: a function, a symbol, an object of a class that JSON shows as `{}`, a circular one
  */
@@ -12,7 +14,7 @@ export async function outputText(given: unknown): Promise<string | null> {
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   if (typeof value === 'function' || typeof value === 'symbol')
     throw new TypeError(`the output is a ${typeof value}, and not what it returns`);
-  const text = JSON.stringify(value, jsonable);
+  const text = jsonWithBigInts(value, jsonable);
   if (text === undefined) throw new TypeError('the output has no form in JSON');
   return text;
 }
@@ -38,7 +40,6 @@ function decoded(parts: readonly Uint8Array[]): string {
 }
 
 function jsonable(this: unknown, key: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Map) {

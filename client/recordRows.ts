@@ -1,3 +1,4 @@
+import { parseWithBigInts } from '../shared/wire/longNumbers.ts';
 import type { LeasedRow } from './hostedRow.ts';
 
 /** Whether a leased row is this record. The service keeps what is no cell kind as its JSON text, so values are compared by what they stand for. */
@@ -17,13 +18,13 @@ export function meaning(value: unknown): string {
   // To parse it would round it.
   if (/^-?\d{16,}$/.test(value)) return JSON.stringify(value);
   try {
-    return JSON.stringify(JSON.parse(value), canonical);
+    return JSON.stringify(parseWithBigInts(value), canonical);
   } catch {
     return JSON.stringify(value.toWellFormed());
   }
 }
 
-/** Sorts keys, and writes what the service changes as it stores it: half a character becomes U+FFFD, an integer that a number may have rounded is text. */
+/** Sorts keys, and writes what the service changes as it stores it: half a character becomes U+FFFD, an integer that a number may have rounded may be text. */
 function canonical(_key: string, value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);

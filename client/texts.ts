@@ -1,19 +1,15 @@
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
+
 /** Any value as text: strings as they are, everything else as JSON; what JSON cannot hold by its name. */
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
   try {
-    return JSON.stringify(value) ?? String(value);
+    return jsonWithBigInts(value) ?? String(value);
   } catch {
     return String(value);
   }
 }
-
-/** A body of the service in JSON: integers beyond those of a number keep their digits as text. */
-export const bodyText = (value: unknown): string =>
-  JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'bigint' ? (Number.isSafeInteger(Number(inner)) ? Number(inner) : String(inner)) : inner,
-  );
 
 /** Characters of what is said of a thrown value. */
 const MAX_CHARACTERS = 10_000;

@@ -1,4 +1,5 @@
 import type { RefusedRecord } from '../shared/wire/ingest.ts';
+import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 import { HttpStatusError, RecordsRefusedError } from './errors.ts';
 import { exitWatch, type Unsent } from './exits.ts';
 import type { ServiceClient } from './http.ts';
@@ -73,7 +74,7 @@ export class TraceQueue implements Unsent {
   add(trace: object, session: Session | undefined): void {
     let json: string;
     try {
-      json = JSON.stringify(trace);
+      json = jsonWithBigInts(trace);
     } catch (error) {
       this.report(error);
       return;
@@ -217,7 +218,7 @@ export class TraceQueue implements Unsent {
 
   /** @returns what the service said when it refused records; the others of the batch are stored. @throws what may pass. */
   private async sendBatch(target: Target, traces: string[], patience: Patience): Promise<unknown> {
-    const head = JSON.stringify({ ...target.selector, logging_method: 'typescript_client' }).slice(0, -1);
+    const head = jsonWithBigInts({ ...target.selector, logging_method: 'typescript_client' }).slice(0, -1);
     try {
       const answer = await this.client.send<{ refused?: RefusedRecord[]; refused_count?: number }>(
         `/v2/projects/${target.projectId}/traces`,

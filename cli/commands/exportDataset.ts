@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { parseJson } from '../../shared/json/parseJson.ts';
 import { usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { findDataset } from '../findDataset.ts';
@@ -42,5 +43,5 @@ export async function exportDataset(terminal: Terminal, name: string, options: E
 }
 
 async function* asParquet(lines: AsyncIterable<Uint8Array>, columns: readonly string[]): AsyncGenerator<Uint8Array> {
-  yield await parquetOf(columns, JSON.parse(await text(Readable.from(jsonArrayOf(lines)))) as Row[]);
+  yield await parquetOf(columns, parseJson(await text(Readable.from(jsonArrayOf(lines)))) as Row[]);
 }

@@ -12,6 +12,7 @@ import {
   resolveProject,
   type ServiceClient,
 } from '../../client/index.ts';
+import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
 import { fileError, isFileProblem, notFound, usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { datasetByNameOrId } from '../findDataset.ts';
@@ -122,7 +123,7 @@ async function make(terminal: Terminal, client: ServiceClient, dataset: NewDatas
 async function uploadOf(terminal: Terminal, content: Content): Promise<{ bytes: Blob; format: RowFormat }> {
   const { path, format } = content;
   if (format === 'parquet') {
-    const lines = (await rowsOf(terminal, content)).map((row) => `${JSON.stringify(row)}\n`);
+    const lines = (await rowsOf(terminal, content)).map((row) => `${jsonWithBigInts(row)}\n`);
     return { bytes: new Blob(lines), format: 'jsonl' };
   }
   if (!path) return { bytes: await blob(terminal.stdin), format };

@@ -1,3 +1,4 @@
+import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { table } from '../output/table.ts';
 import { cellOf, defaultColumns, isFigure, otherIds, titleOf } from '../records/recordCells.ts';
@@ -27,7 +28,7 @@ export async function searchLogs(terminal: Terminal, options: SearchLogsOptions)
   };
   const found: Found[] = [];
   for await (const records of recordPages(client, run, query, terminal.signal)) {
-    if (json) await write(terminal.stdout, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    if (json) await write(terminal.stdout, records.map((record) => `${jsonWithBigInts(record)}\n`).join(''));
     else found.push(...records);
   }
   if (json) return;

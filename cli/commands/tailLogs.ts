@@ -1,5 +1,6 @@
 import { pause } from '../../client/http.ts';
 import { ConnectionError, HttpStatusError } from '../../client/index.ts';
+import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { cut } from '../output/table.ts';
 import { newRecords } from '../records/newRecords.ts';
@@ -28,7 +29,7 @@ export async function tailLogs(terminal: Terminal, options: TailLogsOptions): Pr
   const filters = await recordFilters(client, run, kind, options, terminal.signal);
   const columns = column ?? (json ? undefined : [...defaultColumns]);
   const look = newRecords(client, run, { kind, filters, columns, isShort: !json, first: lines }, terminal.signal);
-  const put = (record: Found) => say(terminal, json ? JSON.stringify(record) : lineOf(terminal, record, columns ?? []));
+  const put = (record: Found) => say(terminal, json ? jsonWithBigInts(record) : lineOf(terminal, record, columns ?? []));
   let answeredAt = performance.now();
   let isAway = false;
   for (;;) {

@@ -1,4 +1,5 @@
 import { figureText } from '../../shared/figures/figureText.ts';
+import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
 import { unitOf } from '../output/resultsText.ts';
 import type { FilterColumn } from './recordCondition.ts';
 import type { Found } from './recordPages.ts';
@@ -20,7 +21,7 @@ export function cellOf(record: Found, column: string, others?: ReadonlyMap<strin
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return figureText(value, unitOf(column.replace(/^metrics\//, '')));
   if (typeof value === 'string') return /(?:^|_)at$/.test(column) ? value.slice(0, 19).replace('T', ' ') : value;
-  return JSON.stringify(value);
+  return jsonWithBigInts(value);
 }
 
 /** Columns of the maps are found below the map. */

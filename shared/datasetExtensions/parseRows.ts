@@ -1,3 +1,5 @@
+import { parseJson } from '../json/parseJson.ts';
+import { isObject } from '../wire/isObject.ts';
 import type { GeneratedRow } from './extension.ts';
 import { storableText } from './storableText.ts';
 
@@ -20,8 +22,8 @@ export function parseRows(answer: string, columns: readonly string[]): Generated
 /** A list inside an object is the rows; any other value is one. */
 function rowsIn(value: unknown): unknown[] {
   if (Array.isArray(value)) return value.flatMap((one) => (Array.isArray(one) ? one : [one]));
-  if (typeof value !== 'object' || value === null) return [];
-  const { rows, data, ...others } = value as Record<string, unknown>;
+  if (!isObject(value)) return [];
+  const { rows, data, ...others } = value;
   const list = [rows, data, ...Object.values(others)].find(Array.isArray);
   return list && (Array.isArray(rows) || Array.isArray(data) || Object.keys(value).length === 1) ? list : [value];
 }
@@ -33,7 +35,7 @@ function jsonValues(text: string): unknown[] {
   for (const [start, end] of bracketed(text)) {
     if (start < past) continue;
     try {
-      values.push(JSON.parse(text.slice(start, end)));
+      values.push(parseJson(text.slice(start, end)));
       past = end;
     } catch {
       // Its parts may be JSON: they come next.
@@ -67,7 +69,7 @@ const listedLines = (text: string): string[] =>
 
 function rowOf(value: unknown, columns: readonly string[]): GeneratedRow | undefined {
   if (typeof value === 'string') return withInput({ input: value.trim() });
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const given = new Map(Object.entries(value).map(([name, cell]) => [name.trim().toLowerCase(), cell]));
   const row: GeneratedRow = {};
   for (const name of columns) {

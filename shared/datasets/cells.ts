@@ -1,30 +1,39 @@
+import { type ExactNumber, isExact } from '../wire/exactNumber.ts';
 import type { Cell } from './dataset.ts';
 
-/** Digits that a JSON number may lose in a double: long ones, and large exponents. */
-const mayLoseDigits = /\d{16}|\d[eE]\+?\d{3}/;
-
-/** JSON.parse, except that a whole number a double cannot hold exactly, or one beyond its range, stays as the text it was. */
-export function parseJson(text: string): unknown {
-  if (!mayLoseDigits.test(text)) return JSON.parse(text);
-  return JSON.parse(text, ((_key: string, value: unknown, context: { source?: string }) => {
-    if (typeof value !== 'number' || context.source === undefined) return value;
-    const exact = Number.isFinite(value) && (!/^-?\d+$/.test(context.source) || Number.isSafeInteger(value));
-    return exact ? value : context.source;
-  }) as (this: unknown, key: string, value: unknown) => unknown);
-}
-
-/** What a cell stores for a value: texts, finite numbers, null and flat objects as they are; anything else as its JSON text. */
+/**
+ * What a cell stores for a value: texts, numbers, null and flat objects as they are; anything else as its JSON text. A number that the store cannot read
+ * again, such as one of 25 digits or beyond 1.8e308, is the text of its digits.
+ */
 export function toCell(value: unknown): Cell {
   if (value === null || value === undefined) return null;
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
-  if (isFlatObject(value)) return value;
-  return JSON.stringify(value) ?? null;
+  if (isPlain(value)) return plainCell(value);
+  if (!isFlatObject(value)) return JSON.stringify(value) ?? null;
+  const inner = Object.values(value);
+  return inner.every((one) => one === plainCell(one))
+    ? value
+    : Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plainCell(one)]));
 }
 
-function isFlatObject(value: unknown): value is Record<string, string | number | null> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((inner) => inner === null || typeof inner === 'string' || Number.isFinite(inner));
+type Plain = string | number | ExactNumber | null;
+
+const isPlain = (value: unknown): value is Plain =>
+  value === null || typeof value === 'string' || typeof value === 'number' || isExact(value);
+
+function isFlatObject(value: unknown): value is Record<string, Plain> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isPlain);
+}
+
+const plainCell = (value: Plain): Plain =>
+  value === null || typeof value === 'string' || isReadable(value) ? value : String(value);
+
+/** The store reads whole numbers of 64 bits, and doubles. */
+function isReadable(value: number | ExactNumber): boolean {
+  const text = JSON.stringify(value);
+  if (typeof value === 'number' && (Number.isSafeInteger(value) || !/^-?\d+$/.test(text))) return Number.isFinite(value);
+  if (!/^-?\d{1,20}$/.test(text)) return false;
+  const whole = BigInt(text);
+  return whole >= -(2n ** 63n) && whole < 2n ** 64n;
 }
 
 /** The text of a cell: null is empty, an object is JSON text. */

@@ -1,6 +1,8 @@
 import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
+import { parseJson } from '../json/parseJson.ts';
 import type { ColumnMapping } from '../wire/datasets.ts';
-import { parseJson, toCell } from './cells.ts';
+import { isExact } from '../wire/exactNumber.ts';
+import { toCell } from './cells.ts';
 import type { Cell } from './dataset.ts';
 import type { FileRow } from './readRows.ts';
 
@@ -79,7 +81,7 @@ function mappedCell({ columns, flatten }: Source, byName: ReadonlyMap<string, Ce
 }
 
 function objectOf(cell: Cell): object | undefined {
-  if (typeof cell === 'object') return cell ?? undefined;
+  if (typeof cell === 'object') return isExact(cell) ? undefined : (cell ?? undefined);
   if (typeof cell !== 'string' || !/^\s*\{/.test(cell)) return undefined;
   try {
     return parseJson(cell) as object;

@@ -1,9 +1,10 @@
 import type { AssetViewer } from '../assets/assetAccess.ts';
 import type { PageRequest } from '../wire/common.ts';
 import type { DatasetFilter, DatasetSort, UserInfo } from '../wire/datasets.ts';
+import type { ExactNumber } from '../wire/exactNumber.ts';
 
 /** What a cell holds. Anything else in an upload is stored as its JSON text. */
-export type Cell = string | number | null | { [key: string]: string | number | null };
+export type Cell = string | number | ExactNumber | null | { [key: string]: string | number | ExactNumber | null };
 
 /** A row of one version, as experiments read it. */
 export interface DatasetRow {

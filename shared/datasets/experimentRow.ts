@@ -1,6 +1,8 @@
 import type { SourceRow } from '../experiments/experiment.ts';
+import { parseJson } from '../json/parseJson.ts';
 import { isBlank } from '../wire/isBlank.ts';
-import { cellText, parseJson } from './cells.ts';
+import { isObject } from '../wire/isObject.ts';
+import { cellText } from './cells.ts';
 import type { Cell, DatasetRow } from './dataset.ts';
 
 /** The record fields of a row: `input` and `dataset_input`, `dataset_output`, `dataset_metadata`, and the variables that prompts and runners see. */
@@ -80,7 +82,7 @@ function parsedInput(text: string): unknown {
 function metadataOf(cell: Cell): Record<string, string> {
   if (cell === null || cell === '') return {};
   const value = typeof cell === 'string' ? parsedInput(cell) : cell;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { metadata: cellText(cell) };
+  if (!isObject(value)) return { metadata: cellText(cell) };
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]) =>
       inner === null ? [] : [[key, typeof inner === 'string' ? inner : JSON.stringify(inner)]],

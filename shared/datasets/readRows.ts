@@ -2,8 +2,10 @@ import { freeTurn } from '../concurrency/freeTurn.ts';
 import type { Delimiter } from '../csv/detectDelimiter.ts';
 import { CsvProblem, type CsvSummary, MAX_ROW_CHARACTERS, readCsv } from '../csv/readCsv.ts';
 import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
+import { parseJson } from '../json/parseJson.ts';
 import { ColumnName, type DatasetFormat } from '../wire/datasets.ts';
-import { parseJson, toCell } from './cells.ts';
+import { isObject } from '../wire/isObject.ts';
+import { toCell } from './cells.ts';
 import type { Cell } from './dataset.ts';
 
 /** A row of a file: its cells in the file's order, each column once. */
@@ -118,7 +120,7 @@ async function* readObjects(
   const known = new Set<string>();
   for await (const { text, line } of texts) {
     const value = parseLine(text, line);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw broken(expected, line);
+    if (!isObject(value)) throw broken(expected, line);
     const cells = cellsOf(value, line);
     for (const [name] of cells) {
       if (known.has(name)) continue;

@@ -1,6 +1,7 @@
 import { freeTurn } from '../concurrency/freeTurn.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
+import { parseJson } from '../json/parseJson.ts';
 import { toCell } from './cells.ts';
 import type { Cell, Column, DatasetRow, DatasetStore, DatasetVersion, KeyRange, RowTables, StoredRow } from './dataset.ts';
 import { checkColumns, type DatasetLimits } from './limits.ts';
@@ -218,7 +219,7 @@ export async function inputJsonFields(
   const input = version.columns.find(({ name }) => name === 'input');
   if (!input) return [];
   const fields = await tables.jsonFields(version.datasetId, version.contentId, input.key, sample);
-  return fields.map(({ key, values }) => ({ key, values: values.map((text) => JSON.parse(text) as unknown) }));
+  return fields.map(({ key, values }) => ({ key, values: values.map((text) => parseJson(text) as unknown) }));
 }
 
 /** The rows [from, to) of a version, in pages, for readers that must not hold them all. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { parseJson } from '../json/parseJson.ts';
 import type { RunCounts } from '../projects/runs.ts';
 import { metricsForRun } from '../scorers/runSettings.ts';
 import type { ScoringState, ScoringStatus, ScoringStore } from '../scoring/scoring.ts';
@@ -107,7 +108,7 @@ function changesOf(experiment: Experiment, request: CreateJobRequest, dataset: D
   return changes;
 }
 
-const asStored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const asStored = (value: unknown): unknown => parseJson(JSON.stringify(value));
 
 /** The version is the experiment's own where it has this dataset, else the current one. */
 async function datasetOf(deps: JobDeps, experiment: Experiment, request: CreateJobRequest) {

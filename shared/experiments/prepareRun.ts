@@ -1,5 +1,7 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { parseJson } from '../json/parseJson.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import { isObject } from '../wire/isObject.ts';
 import { chosenTrials } from './chosenTrials.ts';
 import {
   type ExperimentRun,
@@ -169,10 +171,10 @@ async function shapeOf(
 
 /** The object that an input is, or whose JSON text it is; an empty one otherwise. */
 function jsonObject(input: unknown): object {
-  if (typeof input !== 'string') return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {};
+  if (typeof input !== 'string') return isObject(input) ? input : {};
   if (!input.trimStart().startsWith('{')) return {};
   try {
-    return JSON.parse(input) as object;
+    return parseJson(input) as object;
   } catch {
     return {};
   }

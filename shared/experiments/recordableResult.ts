@@ -1,3 +1,4 @@
+import { isObject } from '../wire/isObject.ts';
 import type { LoggedSpan } from '../wire/records.ts';
 import { textOf } from '../wire/textOf.ts';
 import { canonicalTime } from '../wire/time.ts';
@@ -46,6 +47,3 @@ function timeOf(value: unknown): Date | undefined {
   if (!time || Number.isNaN(time.getTime()) || canonicalTime(time.toISOString()) === undefined) return undefined;
   return time;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,6 @@
 import { derivedId } from '../identifiers/ids.ts';
 import type { ExperimentTrace } from '../records/ingest.ts';
+import { isObject } from '../wire/isObject.ts';
 import { flatMetrics } from '../wire/readScores.ts';
 import type { LoggedSpan } from '../wire/records.ts';
 import { textOf } from '../wire/textOf.ts';
@@ -94,7 +95,7 @@ function withDerivedIds(
     for (const [index, span] of work.from.entries()) {
       const path = `${work.path}/${index}`;
       const id = derivedId(experimentId, rowId, trial, path);
-      const fields = typeof span === 'object' && span !== null ? span : { type: 'workflow', name: 'span', output: textOf(span) };
+      const fields = isObject(span) ? span : { type: 'workflow', name: 'span', output: textOf(span) };
       const copy: Record<string, unknown> = { ...fields, id };
       if (Array.isArray(copy.spans) && copy.spans.length > 0) {
         const below: Record<string, unknown>[] = [];

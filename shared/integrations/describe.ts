@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { mayOnAsset, type ProjectRole } from '../accounts/permissions.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { parseJson } from '../json/parseJson.ts';
 import { findTokenProvider, tokenProviders } from '../providers/index.ts';
 import {
   type CustomIntegrationDefinition,
@@ -96,10 +97,10 @@ export function toDefinition(
     ...fields,
     token: token ?? null,
     api_key_value: apiKeyValue ?? null,
-    headers: headers === undefined ? null : (JSON.parse(headers) as Record<string, string>),
+    headers: headers === undefined ? null : (parseJson(headers) as Record<string, string>),
     custom_llm_config: custom_llm_config && {
       ...custom_llm_config,
-      init_kwargs: initKwargs === undefined ? null : (JSON.parse(initKwargs) as Record<string, unknown>),
+      init_kwargs: initKwargs === undefined ? null : (parseJson(initKwargs) as Record<string, unknown>),
     },
   };
 }

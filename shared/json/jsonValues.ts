@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors/errors.ts';
+import { endOfText } from '../wire/endOfText.ts';
 
 /**
  * Values in one JSON text. Each takes up to 60 bytes of memory, however few characters it has: 4 million are 240 MB, and a text of 64 MiB could hold 30
@@ -32,14 +33,4 @@ function countOutsideTexts(text: string, most: number): number {
     else if (character === '"') at = endOfText(text, at);
   }
   return count;
-}
-
-/** The place of the quote that closes the text that one at `start` opens. */
-function endOfText(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0;
-    while (text[at - 1 - backslashes] === '\\') backslashes++;
-    if (backslashes % 2 === 0) return at;
-  }
-  return text.length;
 }

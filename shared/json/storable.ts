@@ -1,3 +1,5 @@
+import { isExact } from '../wire/exactNumber.ts';
+
 const PROTOTYPE = '__proto__';
 /** An escape of half a character that lacks its other half. Text decoded from bytes holds none. */
 const LONE_SURROGATE = /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]/;
@@ -20,8 +22,7 @@ function changed(value: unknown): unknown {
     for (const key of Object.keys(container)) {
       const inner = container[key];
       if (typeof inner === 'string') container[key] = inner.toWellFormed();
-      // A number that is kept with all its digits is a frozen object.
-      else if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) {
+      else if (typeof inner === 'object' && inner !== null && !isExact(inner)) {
         const isFitting = Array.isArray(inner) || Object.keys(inner).every((name) => storableKey(name) === name);
         const fitting = isFitting ? inner : withStorableKeys(inner);
         container[key] = fitting;

@@ -1,10 +1,19 @@
+import { parseJson as parseExact } from '../json/parseJson.ts';
 import { storable } from '../json/storable.ts';
+import { type ExactNumber, isExact } from '../wire/exactNumber.ts';
 import { jsonProblem } from '../wire/recordParts.ts';
 import { AttributeLayout } from './attributeLayout.ts';
 import { readableJson } from './readableJson.ts';
 
 /** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
-export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
+export type AttributeValue =
+  | string
+  | number
+  | ExactNumber
+  | boolean
+  | null
+  | AttributeValue[]
+  | { [key: string]: AttributeValue };
 
 export type AttributeTree = { [key: string]: AttributeValue };
 type Structure = AttributeValue[] | AttributeTree;
@@ -211,14 +220,14 @@ export const textOf = (value: AttributeValue): string => (typeof value === 'stri
 /** A structure: as it is, or out of the JSON text that instrumentations write where attributes hold only plain values. */
 export function structureOf(value: AttributeValue | undefined): Structure | undefined {
   const structure = typeof value === 'string' ? parseJson(value) : value;
-  return typeof structure === 'object' && structure !== null ? structure : undefined;
+  return typeof structure === 'object' && structure !== null && !isExact(structure) ? structure : undefined;
 }
 
 /** The structure in a JSON text; undefined where there is none that could be stored. */
 export function parseJson(text: string): AttributeValue | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
-    const value = storable(JSON.parse(text), text);
+    const value = storable(parseExact(text), text);
     return jsonProblem(value) === undefined ? (value as AttributeValue) : undefined;
   } catch {
     return undefined;

@@ -1,4 +1,5 @@
 import { storableKey } from '../json/storable.ts';
+import { isExact } from '../wire/exactNumber.ts';
 import { type AttributeTree, type AttributeValue, structureOf, textOf } from './attributes.ts';
 import { isNothing, isTree } from './messageForms.ts';
 import { append } from './messages.ts';
@@ -56,12 +57,16 @@ export function documentOf(value: AttributeValue): RetrievedDocument {
 }
 
 /** Values that a document's metadata may have: what is no plain value becomes JSON text. */
-export function plainValues(entries: Iterable<[string, AttributeValue]>): Record<string, string | number | boolean> {
-  const plain: Record<string, string | number | boolean> = Object.create(null);
+export function plainValues(entries: Iterable<[string, AttributeValue]>): NonNullable<RetrievedDocument['metadata']> {
+  const plain: NonNullable<RetrievedDocument['metadata']> = Object.create(null);
   for (const [name, value] of entries) {
     if (value === null) continue;
     plain[storableKey(name)] =
-      typeof value === 'object' ? JSON.stringify(value) : typeof value === 'string' ? value.toWellFormed() : value;
+      typeof value === 'object' && !isExact(value)
+        ? JSON.stringify(value)
+        : typeof value === 'string'
+          ? value.toWellFormed()
+          : (value as number);
   }
   return plain;
 }

@@ -1,7 +1,7 @@
+import { isObject } from '../wire/isObject.ts';
 import type { AttributeTree, AttributeValue } from './attributes.ts';
 
-export const isTree = (value: unknown): value is AttributeTree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isTree = (value: unknown): value is AttributeTree => isObject(value);
 
 /** Null, or a text or list of nothing. */
 export const isNothing = (value: AttributeValue | undefined): boolean =>

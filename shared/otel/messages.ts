@@ -1,3 +1,4 @@
+import { isExact } from '../wire/exactNumber.ts';
 import { messageRole } from '../wire/messageRoles.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type AttributeTree, type AttributeValue, parseJson, structureOf, textOf } from './attributes.ts';
@@ -233,7 +234,7 @@ function answersOf(value: AttributeTree): Answer[] {
     id: role === 'tool' ? firstText(value.tool_call_id, value.id) : undefined,
     isReasoning: reasoningRoles.has(value.role ?? value.type),
     finishReason: finishReasonOf(value),
-    structure: typeof said === 'object' && said !== null ? said : undefined,
+    structure: typeof said === 'object' && said !== null && !isExact(said) ? said : undefined,
     others: othersIn(value),
   };
   if (responses.length === 0) return [answer];

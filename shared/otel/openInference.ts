@@ -1,3 +1,4 @@
+import { isExact } from '../wire/exactNumber.ts';
 import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
 import { plainValues } from './documents.ts';
 import { isTree } from './messageForms.ts';
@@ -77,9 +78,10 @@ function modelCall(attributes: Attributes): SpanContent {
 function temperatureOf(attributes: Attributes): number | undefined {
   const name = 'llm.invocation_parameters';
   const parameters = structureOf(attributes.peek(name));
-  if (!isTree(parameters) || typeof parameters.temperature !== 'number') return undefined;
-  if (Object.keys(parameters).length === 1) attributes.markRead(name);
-  return parameters.temperature;
+  const temperature = isTree(parameters) ? parameters.temperature : undefined;
+  if (typeof temperature !== 'number' && !isExact(temperature)) return undefined;
+  if (Object.keys(parameters as object).length === 1) attributes.markRead(name);
+  return Number(temperature);
 }
 
 const finishReason = (reason: string | undefined): Pick<SpanContent, 'finishReason'> =>

@@ -1,4 +1,5 @@
 import protobuf from 'protobufjs';
+import { ExactNumber } from '../wire/exactNumber.ts';
 
 /** Reads fields one by one. `len` is the end of the message that it is in. */
 export type Reader = protobuf.Reader & { buf: Buffer };
@@ -62,10 +63,12 @@ export function readFixed64(from: Reader): bigint {
   return from.buf.readBigUInt64LE(start);
 }
 
-/** A number where it is exact, its digits where it is not. */
-export function wholeNumber(value: protobuf.Long): number | string {
+/** A double where one holds the number. */
+export function wholeNumber(value: protobuf.Long): number | ExactNumber {
   const number = value.high * 2 ** 32 + (value.low >>> 0);
-  return Number.isSafeInteger(number) ? number : ((BigInt(value.high) << 32n) | BigInt(value.low >>> 0)).toString();
+  return Number.isSafeInteger(number)
+    ? number
+    : new ExactNumber(((BigInt(value.high) << 32n) | BigInt(value.low >>> 0)).toString());
 }
 
 /** Short texts that come again and again, such as the names of attributes: each is made once, as long as no other takes its place. */

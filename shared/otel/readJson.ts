@@ -1,5 +1,7 @@
 import { checkValues } from '../json/jsonValues.ts';
+import { parseJson } from '../json/parseJson.ts';
 import { storable } from '../json/storable.ts';
+import { isExact } from '../wire/exactNumber.ts';
 import { textOf } from '../wire/textOf.ts';
 import { isTree } from './messageForms.ts';
 import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, MAX_DEPTH } from './readExport.ts';
@@ -14,7 +16,7 @@ import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, MAX_DEPTH } from './read
  */
 export function readJson(text: string): object {
   checkValues(text);
-  const body = storable(JSON.parse(text), text);
+  const body = storable(parseJson(text), text);
   if (!isTree(body)) throw new TypeError('not an object');
   const { resourceSpans } = body;
   if (!Array.isArray(resourceSpans ?? [])) throw new TypeError('no list of resourceSpans');
@@ -79,7 +81,8 @@ const linkOf = ({ traceId, spanId, traceState, attributes }: Record<string, unkn
 const textIn = (value: unknown): string => (isNothing(value) ? '' : textOf(value));
 
 /** Structures turn into texts and numbers in ways of their own, and may throw. */
-const plainOf = (value: unknown): string | number => (typeof value === 'string' || typeof value === 'number' ? value : '');
+const plainOf = (value: unknown): string | number =>
+  isExact(value) ? String(value) : typeof value === 'string' || typeof value === 'number' ? value : '';
 
 /** An id that is no hexadecimal text has bytes that are no id: its span is rejected, not the request. */
 function idOf(value: unknown): Uint8Array {
@@ -141,6 +144,7 @@ function anyValueOf(value: unknown, depth: number): object {
 function plainValueOf(value: unknown, depth: number): object {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
+  if (isExact(value)) return isInt64(String(value)) ? { intValue: String(value) } : { stringValue: String(value) };
   if (typeof value === 'number') return Number.isSafeInteger(value) ? { intValue: value } : { doubleValue: value };
   return Array.isArray(value) ? listValueOf(value, depth) : {};
 }
@@ -157,7 +161,7 @@ const treeOf = (values: unknown, depth: number): object => ({
 const types: ReadonlyMap<string, (value: unknown, depth: number) => object | undefined> = new Map([
   ['stringValue', (value: unknown) => ({ stringValue: textOf(value) })],
   ['boolValue', (value: unknown) => (value === 'true' || value === 'false' ? { boolValue: value === 'true' } : undefined)],
-  ['intValue', (value: unknown) => (isInt64(value) ? { intValue: value } : undefined)],
+  ['intValue', (value: unknown) => (isInt64(plainOf(value)) ? { intValue: plainOf(value) } : undefined)],
   ['doubleValue', (value: unknown) => (isNumber(value) ? { doubleValue: Number(value) } : undefined)],
   // What is read is a text in base64 again.
   ['bytesValue', (value: unknown) => ({ stringValue: textOf(value) })],
@@ -169,7 +173,9 @@ const types: ReadonlyMap<string, (value: unknown, depth: number) => object | und
 ]);
 
 const isNumber = (value: unknown): boolean =>
-  typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value)));
+  typeof value === 'number' ||
+  isExact(value) ||
+  (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value)));
 
 const isInt64 = (value: unknown): boolean =>
   typeof value === 'string' && /^-?\d{1,19}$/.test(value) && BigInt.asIntN(64, BigInt(value)) === BigInt(value);

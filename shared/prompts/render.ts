@@ -1,6 +1,6 @@
 import { RequestInvalid } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
-import { jsonWithSources } from '../json/jsonWithSources.ts';
+import { parseAsWritten } from '../json/parseJson.ts';
 import { MAX_PROMPT, MAX_TEXT, replaceWithin, TextBudget, TextTooLarge } from './boundedText.ts';
 
 export type MessagePart = { type: 'text'; text: string } | { type: 'file'; file_id: string };
@@ -109,7 +109,7 @@ class Rendering {
 
   #objectIn(text: string): unknown {
     if (!/^\s*[[{]/.test(text)) return undefined;
-    if (!this.#parsed.has(text)) this.#parsed.set(text, parsedOrNothing(text));
+    if (!this.#parsed.has(text)) this.#parsed.set(text, asWrittenOrNothing(text));
     return this.#parsed.get(text);
   }
 }
@@ -191,12 +191,10 @@ function prefixes(path: string): string[] {
   return steps.map((_, index) => steps.slice(0, steps.length - index).join('.')).with(0, path);
 }
 
-function parsedOrNothing(text: string): unknown {
+function asWrittenOrNothing(text: string): unknown {
   try {
     // A number keeps its digits: 1.50 and 12345678901234567890 are put in as they are written.
-    return jsonWithSources.parse(text, (_key, value, { source }) =>
-      typeof value === 'number' && source !== undefined && String(value) !== source ? jsonWithSources.rawJSON(source) : value,
-    );
+    return parseAsWritten(text);
   } catch {
     return undefined;
   }

@@ -2,7 +2,9 @@ import { freeTurn } from '../concurrency/freeTurn.ts';
 import { templateVariables, toExperimentRow } from '../datasets/experimentRow.ts';
 import type { DatasetRowStore } from '../datasets/rowStore.ts';
 import { RequestInvalid } from '../errors/errors.ts';
+import { parseJson } from '../json/parseJson.ts';
 import type { PageRequest } from '../wire/common.ts';
+import { isObject } from '../wire/isObject.ts';
 import { TextBudget, TextTooLarge } from './boundedText.ts';
 import { renderText } from './render.ts';
 
@@ -80,8 +82,8 @@ class RenderedAnswer {
 
 function objectIn(text: string): object | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+    const value: unknown = parseJson(text);
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { headersOf, type OutboundGuard, type OutboundRequest } from '../integrations/outbound.ts';
+import { parsedOrNothing } from '../json/parseJson.ts';
 import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
 import { readCompletion } from './readCompletion.ts';
@@ -38,22 +39,13 @@ export function createChatCompletion(request: OutboundGuard['request']): Complet
       throw connectionFailure(ENDPOINT, err);
     });
     const { status } = answer;
-    const said = jsonOf(answer.bytes);
+    const said = parsedOrNothing(utf8.decode(answer.bytes));
     if (status < 200 || status > 299) throw httpFailure(ENDPOINT, status, headersOf(answer.headers), said);
     return answerIn(said, status, headersOf(answer.headers));
   };
 }
 
 const utf8 = new TextDecoder();
-
-/** What the bytes say as JSON; undefined when they are none. */
-function jsonOf(bytes: ArrayBuffer): unknown {
-  try {
-    return JSON.parse(utf8.decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
 
 /** `/chat/completions` below a base URL; its query, if any, stays. */
 function completionsUrl(endpoint: string): string {

@@ -1,9 +1,9 @@
+import { isExact } from '../wire/exactNumber.ts';
+import { type Fields, isObject } from '../wire/isObject.ts';
 import type { ToolCall } from './chatMessage.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
 
-type Fields = Record<string, unknown>;
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 
 /**
  * What a chat completion says, as endpoints that speak OpenAI's protocol really write it. It was paid for, so whatever can be understood is kept:
@@ -12,9 +12,9 @@ const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
  */
 export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: boolean; failure: unknown }) | undefined {
   const { choices, model, usage } = fieldsOf(body);
-  const choice = Array.isArray(choices) ? choices.find(isFields) : undefined;
+  const choice = Array.isArray(choices) ? choices.find(isObject) : undefined;
   if (!choice) return undefined;
-  const said = [choice.message, choice.delta].find(isFields);
+  const said = [choice.message, choice.delta].find(isObject);
   if (!said && typeof choice.text !== 'string' && choice.error == null) return undefined;
   const message = said ?? { content: choice.text };
   const content = readContent(message.content);
@@ -31,7 +31,7 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
     ...(typeof model === 'string' && { model }),
     ...(typeof choice.finish_reason === 'string' && { finishReason: choice.finish_reason }),
     ...readUsage(usage ?? choice.usage ?? fieldsOf(fieldsOf(body).x_groq).usage),
-    isFailed: choice.finish_reason === 'error' || (isFields(choice.error) && text === '' && toolCalls.length === 0),
+    isFailed: choice.finish_reason === 'error' || (isObject(choice.error) && text === '' && toolCalls.length === 0),
     failure: choice.error,
   };
 }
@@ -85,14 +85,18 @@ function withoutThoughts(content: string, finishReason: unknown): { text: string
 
 /** Calls of tools, and of functions as they were called before them. */
 function readToolCalls({ tool_calls, function_call }: Fields): ToolCall[] {
-  const calls = Array.isArray(tool_calls) ? tool_calls : isFields(tool_calls) ? [tool_calls] : [];
-  const all = calls.length > 0 ? calls : isFields(function_call) ? [{ function: function_call }] : [];
-  return all.filter(isFields).map((call, index) => {
-    const called = [call.function, call.custom].find(isFields) ?? call;
+  const calls = Array.isArray(tool_calls) ? tool_calls : isObject(tool_calls) ? [tool_calls] : [];
+  const all = calls.length > 0 ? calls : isObject(function_call) ? [{ function: function_call }] : [];
+  return all.filter(isObject).map((call, index) => {
+    const called = [call.function, call.custom].find(isObject) ?? call;
     const given = called.arguments ?? called.input ?? called.parameters;
     return {
       id:
-        typeof call.id === 'string' && call.id !== '' ? call.id : typeof call.id === 'number' ? String(call.id) : `call_${index}`,
+        typeof call.id === 'string' && call.id !== ''
+          ? call.id
+          : typeof call.id === 'number' || isExact(call.id)
+            ? String(call.id)
+            : `call_${index}`,
       type: 'function',
       function: {
         name: textIn(called.name) ?? '',

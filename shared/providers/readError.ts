@@ -1,3 +1,5 @@
+import { type Fields, isObject } from '../wire/isObject.ts';
+
 /** An error as a provider describes it. Texts of the provider are read here and not passed on: they may repeat what was sent. */
 export interface DescribedError {
   /** A well-known code, which may be shown. */
@@ -10,9 +12,6 @@ export interface DescribedError {
   /** Fields of the request that it says are not taken. */
   parameters: readonly string[];
 }
-
-type Fields = Record<string, unknown>;
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What no waiting cures: https://platform.openai.com/docs/guides/error-codes and the pages of those that speak its protocol. */
 const EXHAUSTED: ReadonlySet<string> = new Set([
@@ -52,23 +51,23 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
 export function readError(body: unknown): DescribedError | undefined {
   // Google's endpoint for clients of OpenAI answers with a list of one.
   const top = Array.isArray(body) ? body[0] : body;
-  if (!isFields(top)) return undefined;
+  if (!isObject(top)) return undefined;
   const given = top.error ?? firstOf(top.errors);
-  const nested = isFields(given) && isFields(given.error) ? given.error : given;
+  const nested = isObject(given) && isObject(given.error) ? given.error : given;
   const isError = top.object === 'error' || top.type === 'error' || !('choices' in top);
-  const error = isFields(nested) ? nested : isError || given ? top : undefined;
+  const error = isObject(nested) ? nested : isError || given ? top : undefined;
   if (!error) return undefined;
   const text = [nested, error.message, top.message, top.detail, error.detail].filter((one) => typeof one === 'string').join(' ');
   const raw = [error.code, error.type, error.status, error.statusCode, error.status_code, error.error_code, error.reason];
   if (nested !== undefined && typeof nested === 'string') raw.push(nested);
-  if (isFields(error.metadata)) raw.push(error.metadata.error_type);
+  if (isObject(error.metadata)) raw.push(error.metadata.error_type);
   const words = raw.filter((one) => typeof one === 'string').map((one) => one.trim());
   const keys = words.map((word) => word.toLowerCase());
   const described = new Set([...keys, ...keys.map((key) => key.split('.').at(-1) as string)]);
   const known = [...described].filter((key) => EXHAUSTED.has(key) || OVERLOAD.has(key) || key in STATUS_OF_CODE);
   const numbers = raw.map(Number).filter((code) => Number.isInteger(code) && code >= 400 && code <= 599);
-  const details = (Array.isArray(error.details) ? error.details : []).filter(isFields);
-  const quotas = details.flatMap(({ violations }) => (Array.isArray(violations) ? violations : [])).filter(isFields);
+  const details = (Array.isArray(error.details) ? error.details : []).filter(isObject);
+  const quotas = details.flatMap(({ violations }) => (Array.isArray(violations) ? violations : [])).filter(isObject);
   const isGoogle = described.has('resource_exhausted');
   // Google says "exceeded your current quota" of a minute's quota too.
   const isExhausted =
@@ -95,10 +94,10 @@ export function readError(body: unknown): DescribedError | undefined {
 /** True where an answer that holds a completion is an error all the same: most say `"error": null`, some `{"code": 0}`. */
 export function holdsError(body: unknown): boolean {
   if (Array.isArray(body)) return body.length > 0 && holdsError(body[0]);
-  if (!isFields(body)) return false;
+  if (!isObject(body)) return false;
   const { error } = body;
   if (typeof error === 'string') return error !== '';
-  if (!isFields(error))
+  if (!isObject(error))
     return body.object === 'error' || body.type === 'error' || (!('choices' in body) && firstOf(body.errors) !== undefined);
   const isNothing = (value: unknown) => value === null || value === undefined || value === '' || value === 0 || value === '0';
   return error.code !== 200 && error.code !== '200' && !Object.values(error).every(isNothing);
@@ -125,7 +124,7 @@ const unsupported =
 /** Names of fields that the error names as not taken: by `param`, or in a text that says so. */
 function parametersIn({ param, code, loc, detail }: Fields, text: string): string[] {
   const isUnsupported = unsupported.test(text) || (typeof code === 'string' && /^(unsupported|unknown)_/.test(code));
-  const details = (Array.isArray(detail) ? detail : []).filter(isFields);
+  const details = (Array.isArray(detail) ? detail : []).filter(isObject);
   const located = [loc, ...details.map((one) => one.loc)].flatMap((path) => (Array.isArray(path) ? path : []));
   const said = details.map(({ msg }) => (typeof msg === 'string' ? msg : '')).join(' ');
   if (!isUnsupported && !unsupported.test(said)) return [];

@@ -2,6 +2,7 @@ import type { ColumnDef } from '../columns/columnDef.ts';
 import { type CsvForm, writeRows } from '../datasets/writeRows.ts';
 import { jsonText } from '../json/jsonText.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { type ExactNumber, isExact } from '../wire/exactNumber.ts';
 import { feedbackCell, isFeedbackColumn } from './annotationColumns.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from './findColumn.ts';
 import { type Attached, attachedTo, sessionTree, type Tree, traceTrees } from './read.ts';
@@ -268,12 +269,12 @@ const isComputed = (status: string): boolean => status === 'success' || status =
 function saysSomething(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false;
   if (Array.isArray(value)) return value.some(saysSomething);
-  if (typeof value !== 'object') return true;
+  if (typeof value !== 'object' || isExact(value)) return true;
   const { content, tool_calls } = value as { content?: unknown; tool_calls?: unknown };
   return content === undefined || saysSomething(content) || saysSomething(tool_calls);
 }
 
-type CellValue = string | number | boolean | null;
+type CellValue = string | number | boolean | ExactNumber | null;
 
 function cellOf(record: Tree, id: string): CellValue {
   const [container, ...rest] = id.split('/');
@@ -286,7 +287,7 @@ function cellOf(record: Tree, id: string): CellValue {
           ? feedbackCell(record.annotations, id)
           : valueAt(record[container as string], rest.join('/'));
   if (value === undefined || value === null) return null;
-  return typeof value === 'object' ? JSON.stringify(value) : (value as CellValue);
+  return typeof value === 'object' && !isExact(value) ? JSON.stringify(value) : (value as CellValue);
 }
 
 function metricCell(record: Tree, name: string): unknown {

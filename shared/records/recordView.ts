@@ -4,6 +4,7 @@ import { recordFields, storedFields } from '../columns/recordFields.ts';
 import { systemMetricNames } from '../columns/systemMetrics.ts';
 import { templateOf } from '../prompts/templateOf.ts';
 import { noAnnotations } from '../wire/annotationRatings.ts';
+import { isObject } from '../wire/isObject.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
 import { shownMetrics } from './loggedScores.ts';
@@ -122,6 +123,6 @@ function shortened(value: unknown): unknown {
   if (typeof value === 'string')
     return value.length > TRUNCATED_LENGTH ? `${value.slice(0, TRUNCATED_LENGTH).toWellFormed()}…` : value;
   if (Array.isArray(value)) return value.map(shortened);
-  if (typeof value !== 'object' || value === null) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shortened(inner)]));
 }

@@ -1,7 +1,8 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import type { ExactNumber } from '../wire/exactNumber.ts';
 
-export type ParquetValue = string | number | boolean | null;
+export type ParquetValue = string | number | boolean | ExactNumber | null;
 
 export interface ParquetColumn {
   name: string;
@@ -75,7 +76,7 @@ const schemaOf = ({ name, type }: ParquetColumn): SchemaElement => ({ name, repe
 const stored: Readonly<Record<ParquetColumn['type'], (value: ParquetValue) => string | number | bigint | boolean | null>> = {
   text: (value) => (value === null ? null : String(value)),
   integer: (value) => (Number.isSafeInteger(value) ? BigInt(value as number) : null),
-  number: (value) => (typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : null),
+  number: (value) => (value === null || typeof value === 'string' ? null : Number(value)),
   boolean: (value) => (typeof value === 'boolean' ? value : null),
   time: (value) => (typeof value === 'string' ? microsecondsOf(value) : null),
 };

@@ -1,5 +1,6 @@
 import { RequestInvalid } from '../errors/errors.ts';
 import { derivedId } from '../identifiers/ids.ts';
+import { parseJson } from '../json/parseJson.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import type { Judge } from './judge.ts';
@@ -65,7 +66,7 @@ export function thawMetric({ version, scorerId, definition }: FrozenMetric): Ena
     isJudgedByModelUnderTest = false,
     scorer,
     version: ofScorer,
-  } = JSON.parse(definition) as Definition;
+  } = parseJson(definition) as Definition;
   const builtin = builtinById(scorerId);
   const metric = builtin
     ? enabled(withJudges(builtin, judgesOf(config) ?? 1), config, config.scorer_type, {})

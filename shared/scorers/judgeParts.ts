@@ -1,6 +1,6 @@
 import type { RecordKind } from '../columns/columnDef.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
-import { jsonWithSources } from '../json/jsonWithSources.ts';
+import { parseAsWritten } from '../json/parseJson.ts';
 import {
   contextOf,
   datasetInputOf,
@@ -141,15 +141,12 @@ function valueAt(json: string | undefined, path: string): string | undefined {
   if (json === undefined) return undefined;
   let value: unknown;
   try {
-    value = jsonWithSources.parse(json, (_key, value, { source }) =>
-      typeof value === 'number' && source !== undefined ? jsonWithSources.rawJSON(source) : value,
-    );
+    value = parseAsWritten(json);
   } catch {
     return undefined;
   }
   for (const key of path.split('.')) {
-    if (typeof value !== 'object' || value === null || jsonWithSources.isRawJSON(value) || !Object.hasOwn(value, key))
-      return undefined;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
     value = (value as Record<string, unknown>)[key];
   }
   return asText(value);

@@ -1,3 +1,5 @@
+import { parsedOrNothing } from '../json/parseJson.ts';
+import { isExact } from '../wire/exactNumber.ts';
 import type { HealthScoreType } from '../wire/metricsTesting.ts';
 import type { OutputType } from '../wire/scorers.ts';
 
@@ -126,14 +128,14 @@ const truths: ReadonlyMap<string, string> = new Map([
   ...['false', '0', 'no'].map((text) => [text, 'false'] as const),
 ]);
 const asBoolean = (value: unknown): string | undefined =>
-  typeof value === 'object' ? undefined : truths.get(String(value).trim().toLowerCase());
+  typeof value === 'object' && !isExact(value) ? undefined : truths.get(String(value).trim().toLowerCase());
 
 const asCategory = (value: unknown): string | undefined =>
-  typeof value === 'object' ? undefined : String(value).trim() || undefined;
+  typeof value === 'object' && !isExact(value) ? undefined : String(value).trim() || undefined;
 
 function asNumber(value: unknown): number | undefined {
   if (typeof value === 'boolean') return Number(value);
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  const number = isExact(value) || (typeof value === 'string' && value.trim() !== '') ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
@@ -159,11 +161,7 @@ function asFlags(value: unknown): string[] | undefined {
 function asList(value: unknown): unknown[] | undefined {
   if (Array.isArray(value)) return value;
   if (typeof value !== 'string' || !/^\s*\[/.test(value)) return undefined;
-  try {
-    return JSON.parse(value) as unknown[];
-  } catch {
-    return undefined;
-  }
+  return parsedOrNothing(value) as unknown[] | undefined;
 }
 
 const sameLength = (score: readonly string[], truth: readonly string[]): boolean => score.length === truth.length;

@@ -1,3 +1,7 @@
+import { parseJson } from '../json/parseJson.ts';
+import { isExact } from '../wire/exactNumber.ts';
+import { isObject } from '../wire/isObject.ts';
+
 /** Longer lists of messages are not read: they have content. */
 const MAX_EMPTY = 1_000;
 
@@ -10,7 +14,7 @@ export function scoredText<T extends string | null>(text: T, isJson: boolean): T
   if (text === null || !isJson) return text;
   if (text.startsWith('[{"content":') && text.length > MAX_EMPTY) return text;
   try {
-    return plain(JSON.parse(text)) ?? text;
+    return plain(parseJson(text)) ?? text;
   } catch {
     return text; // the beginning of a longer one
   }
@@ -25,12 +29,12 @@ interface Part {
 
 function plain(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (typeof value !== 'object' || value === null || isExact(value)) return undefined;
   if (!Array.isArray(value)) return plainMessage(value);
   const parts = value as readonly Part[];
   if (parts.every((part) => part?.type === 'text' && typeof part.text === 'string'))
     return parts.map(({ text }) => text).join('\n');
-  return parts.every((part) => typeof part === 'object' && part !== null && plainMessage(part)?.trim() === '') ? '' : undefined;
+  return parts.every((part) => isObject(part) && plainMessage(part)?.trim() === '') ? '' : undefined;
 }
 
 /** The content of a message that has nothing beside it. */

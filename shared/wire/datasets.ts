@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AnyNumber } from './anyNumber.ts';
 import { BodyFlag, orDefault, PageFields, Uuid } from './common.ts';
 import { ValueByOperator } from './listFilters.ts';
 import { mapOf } from './mapOf.ts';
@@ -211,12 +212,7 @@ export const BulkDeleteDatasetsResponse = z.object({
 
 // Content
 
-export const Cell = z.union([
-  z.string(),
-  z.number(),
-  z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
-  z.null(),
-]);
+export const Cell = z.union([z.string(), AnyNumber, z.record(z.string(), z.union([z.string(), AnyNumber, z.null()])), z.null()]);
 
 export const ColumnName = z.string().min(1).max(255).refine(isNameText, 'a column name cannot hold NUL or a lone surrogate');
 

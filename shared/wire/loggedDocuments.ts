@@ -1,9 +1,10 @@
+import { isExact } from './exactNumber.ts';
 import { isObject } from './isObject.ts';
 import { textOf } from './textOf.ts';
 
 /** A value as the metadata of a document may have it. */
 export const plainValue = (value: unknown): unknown =>
-  typeof value === 'boolean' || Number.isFinite(value) ? value : textOf(value);
+  typeof value === 'boolean' || isExact(value) || Number.isFinite(value) ? value : textOf(value);
 
 /**
  * A document as it is logged, with what it says beside its content and metadata moved into the metadata, where the interface has a place for it; any

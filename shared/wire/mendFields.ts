@@ -3,6 +3,7 @@ import type { ColumnDataType } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
 import { systemMetricNames } from '../columns/systemMetrics.ts';
 import { atFirstProblem } from './atFirstProblem.ts';
+import { isExact } from './exactNumber.ts';
 import { type Fields, isObject } from './isObject.ts';
 import { plainValue, withFieldsInMetadata } from './loggedDocuments.ts';
 import { type MessageRole, messageRole } from './messageRoles.ts';
@@ -149,7 +150,7 @@ const metrics: Repair = (value, path, keep) => {
       if (one == null || (one === '' && systemMetricNames.has(name))) return [name, undefined];
       if (counts.has(name)) return [name, Number.isSafeInteger(one) ? one : wholeNumber(one, `${path}.${name}`, keep)];
       // A number that no double holds would make a text of the metric.
-      if (typeof one === 'number' || name === 'cost') return [name, finiteNumber(one, `${path}.${name}`, keep)];
+      if (typeof one === 'number' || isExact(one) || name === 'cost') return [name, finiteNumber(one, `${path}.${name}`, keep)];
       return [name, jsonProblem(one) === undefined ? one : textOf(one)];
     }),
   );

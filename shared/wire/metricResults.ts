@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { documentedAs, StandardError, Uuid } from './common.ts';
+import { isExact } from './exactNumber.ts';
 import { Document } from './recordParts.ts';
 
 const scorerType = z.string().nullish();
@@ -34,7 +35,7 @@ const MetricValue = z
   .meta({ id: 'MetricValue' });
 /** A value as clients can read it: one of any other form, such as a map that a client has logged, as its JSON text. */
 export const readableMetricValue = (value: unknown): unknown =>
-  typeof value !== 'object' || MetricValue.safeParse(value).success ? value : JSON.stringify(value);
+  typeof value !== 'object' || isExact(value) || MetricValue.safeParse(value).success ? value : JSON.stringify(value);
 
 const AnyMetricValue = z.unknown();
 documentedAs.set(AnyMetricValue, MetricValue);

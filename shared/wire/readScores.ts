@@ -1,3 +1,5 @@
+import { ExactNumber, isExact } from './exactNumber.ts';
+import { isHeld, jsonWithBigInts, parseNumbers } from './longNumbers.ts';
 import { systemCounts } from './systemCounts.ts';
 
 /** One value of a metric. */
@@ -291,8 +293,10 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Maps as objects, sets as lists, large integers as numbers where these are exact. */
+/** Maps as objects, sets as lists, exact numbers as doubles, large integers as numbers where these are exact. */
 function unwrapped(value: unknown): unknown {
+  if (isExact(value)) return Number(value);
+  if (Array.isArray(value) && value.some(isExact)) return value.map((one) => (isExact(one) ? Number(one) : one));
   if (value instanceof Map && [...value.keys()].every(isText)) return Object.fromEntries(value);
   if (value instanceof Set) return [...value];
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
@@ -301,7 +305,7 @@ function unwrapped(value: unknown): unknown {
 /** As JSON has it. */
 function plain(value: unknown): unknown {
   try {
-    return JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'bigint' ? String(inner) : inner)));
+    return parseNumbers(jsonWithBigInts(value), (source, double) => (isHeld(source, double) ? double : new ExactNumber(source)));
   } catch {
     return { metadata: String(value) };
   }

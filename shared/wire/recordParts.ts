@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type SystemCount, systemMetricNames } from '../columns/systemMetrics.ts';
+import { AnyNumber } from './anyNumber.ts';
 import { readBy, Uuid } from './common.ts';
+import { isExact } from './exactNumber.ts';
 import { mapOf } from './mapOf.ts';
 import { loggedMessageRoles } from './messageRoles.ts';
 import { numberOf } from './numberOf.ts';
@@ -36,7 +38,7 @@ export type LoggedMessage = z.output<typeof LoggedMessage>;
 export const Document = z
   .object({
     content: Text,
-    metadata: mapOf(Text, z.union([z.boolean(), Text, z.number()])).nullish(),
+    metadata: mapOf(Text, z.union([z.boolean(), Text, AnyNumber])).nullish(),
   })
   .meta({ id: 'Document' });
 
@@ -96,8 +98,8 @@ function withNumbersRead(given: unknown): unknown {
   if (typeof given !== 'object' || given === null) return given;
   let read: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(given)) {
-    if (typeof value !== 'string' || !systemMetricNames.has(name)) continue;
-    const number = numberOf(value);
+    // What is reckoned with is a double.
+    const number = isExact(value) || (typeof value === 'string' && systemMetricNames.has(name)) ? numberOf(value) : Number.NaN;
     if (Number.isNaN(number)) continue;
     read ??= { ...given };
     read[name] = number;

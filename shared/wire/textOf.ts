@@ -1,3 +1,5 @@
+import { isExact } from './exactNumber.ts';
+
 /** Levels of a value that are written where it nests deeper than can be written. */
 const WRITTEN_DEPTH = 64;
 
@@ -14,7 +16,7 @@ export function textOf(value: unknown): string {
 }
 
 function cut(value: unknown, depth: number): unknown {
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || isExact(value)) return value;
   if (depth > WRITTEN_DEPTH) return '…';
   if (Array.isArray(value)) return value.map((one) => cut(one, depth + 1));
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cut(one, depth + 1)]));

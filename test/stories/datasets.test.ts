@@ -147,8 +147,9 @@ describe('a file becomes a dataset', () => {
   });
 
   test('whole numbers beyond 2^53 keep their digits', async () => {
-    const { body } = await service.upload('jsonl', '{"input": 12345678901234567890}');
-    expect(await dictsOf(body.id)).toEqual([{ input: '12345678901234567890' }]);
+    const { body } = await service.upload('jsonl', '{"input": 12345678901234567890, "output": 123456789012345678901234567890}');
+    expect(await dictsOf(body.id)).toEqual([{ input: Number('12345678901234567890'), output: '123456789012345678901234567890' }]);
+    expect(await (await fetch(`${service.url}/datasets/${body.id}/content`)).text()).toContain('{"input":12345678901234567890,');
   });
 
   test('a column may be called like a built-in of the language', async () => {

@@ -6,6 +6,7 @@ import { recordableResult } from '../../shared/experiments/recordableResult.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
 import { headersOf, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import { parseJson } from '../../shared/json/parseJson.ts';
 import { MOST_CALLS } from '../../shared/providers/callLimits.ts';
 import { AttemptFailure, connectionFailure, httpFailure, UNEXPLAINED } from '../../shared/providers/failures.ts';
 import { defaultRetryRules, limitedCall } from '../../shared/providers/limitedCall.ts';
@@ -96,7 +97,7 @@ export function httpRunner(
           },
           call,
         );
-        const { output, error, spans, metrics } = Answer.parse(JSON.parse(text));
+        const { output, error, spans, metrics } = Answer.parse(parseJson(text));
         return recordableResult({ output, error, spans, startedAt, durationNs, localMetrics: metrics });
       } catch (err) {
         signal.throwIfAborted();

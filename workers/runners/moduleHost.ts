@@ -2,12 +2,14 @@
  * The process in which a registered runner module runs: it loads the module, runs the rows it is sent, and goes when its parent goes. A module
  * that loops, leaks or crashes takes only this process with it.
  */
+
 import { pathToFileURL } from 'node:url';
 import { withParent } from '../../client/context.ts';
 import { outputText } from '../../client/outputText.ts';
 import { type OpenSpan, toWire } from '../../client/spans.ts';
 import { thrownText } from '../../client/texts.ts';
 import { dieWithParent } from '../../shared/childProcesses/parentWatch.ts';
+import { jsonWithBigInts, parseWithBigInts } from '../../shared/wire/longNumbers.ts';
 import type { HostMessage, HostRequest, ModuleRow } from './moduleProcess.ts';
 
 type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
@@ -48,7 +50,7 @@ process.on('message', (message: HostRequest) => {
   } else void runRow(message);
 });
 
-async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { type: 'run' }>): Promise<void> {
+async function runRow({ id, row: json, experiment, attempt }: Extract<HostRequest, { type: 'run' }>): Promise<void> {
   const abort = new AbortController();
   running.set(id, abort);
   const startedAt = Date.now();
@@ -56,6 +58,7 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
   const spans = { children: [] as OpenSpan[] };
   let result: { output: string | null; error?: string };
   try {
+    const row = parseWithBigInts(json) as ModuleRow;
     const context = { row, experiment, attempt, signal: abort.signal };
     result = { output: await withParent(spans, async () => outputText(await runner(inputOf(row), context))) };
   } catch (err) {
@@ -64,10 +67,10 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
   running.delete(id);
   const done = { type: 'done' as const, id, startedAt, durationNs: Number(process.hrtime.bigint() - start) };
   try {
-    send({ ...done, spans: spans.children.map(toWire), ...result });
+    send({ ...done, spans: jsonWithBigInts(spans.children.map(toWire)), ...result });
   } catch (err) {
     const reason = `what was logged of this row is no JSON: ${thrownText(err)}`;
-    send({ ...done, spans: [], output: result.output, error: result.error ?? reason });
+    send({ ...done, spans: '[]', output: result.output, error: result.error ?? reason });
   }
 }
 
@@ -75,7 +78,7 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
 function inputOf({ input, values }: ModuleRow): unknown {
   if (!Object.hasOwn(values, 'input')) return values;
   try {
-    return JSON.parse(input);
+    return parseWithBigInts(input);
   } catch {
     return input;
   }

@@ -10,6 +10,7 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext } from '../../shared/experiments/runRows.ts';
+import { parsedOrNothing } from '../../shared/json/parseJson.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
 /** A row as a runner module gets it. */
@@ -29,7 +30,8 @@ export type HostRequest =
   | {
       type: 'run';
       id: number;
-      row: ModuleRow;
+      /** A `ModuleRow` as JSON: what reads messages rounds long numbers. */
+      row: string;
       experiment: { id: string; name: string; projectId: string };
       attempt: number;
     }
@@ -47,7 +49,8 @@ export type HostMessage =
       durationNs: number;
       output: string | null;
       error?: string;
-      spans: LoggedSpan[];
+      /** A list of `LoggedSpan` as JSON. */
+      spans: string;
     };
 
 export const runnerModules: OperatorCode = {
@@ -172,7 +175,15 @@ class HostProcess implements Life {
       this.send({
         type: 'run',
         id,
-        row: { id: rowId, ordinal: sourceOrdinal, trial, input: givenInput(row), expected, metadata, values: variables },
+        row: JSON.stringify({
+          id: rowId,
+          ordinal: sourceOrdinal,
+          trial,
+          input: givenInput(row),
+          expected,
+          metadata,
+          values: variables,
+        } satisfies ModuleRow),
         experiment: { id: this.run_.experimentId, name: this.run_.name, projectId: this.run_.projectId },
         attempt: context.attempt,
       });
@@ -210,7 +221,8 @@ class HostProcess implements Life {
   private finish(message: Extract<HostMessage, { type: 'done' }>): void {
     const entry = this.take(message.id);
     if (!entry) return;
-    const { output, spans, durationNs, error } = message;
+    const { output, durationNs, error } = message;
+    const spans = (parsedOrNothing(message.spans) ?? []) as LoggedSpan[];
     if (entry.overdue) entry.resolve({ ...this.tooLong(entry), spans });
     else
       entry.resolve({

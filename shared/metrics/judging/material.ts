@@ -1,3 +1,4 @@
+import { parsedOrNothing } from '../../json/parseJson.ts';
 import { isBlank } from '../../wire/isBlank.ts';
 import type { ScoredRecord } from '../metric.ts';
 
@@ -235,21 +236,13 @@ function stepText(span: ScoredRecord, turn: string, isWhole: boolean, cut: Cut):
 const quoted = (name: string): string => JSON.stringify(name.slice(0, MAX_NAME));
 
 const membersOf = (json: string): string[] => {
-  const read = parsed(json);
+  const read = parsedOrNothing(json);
   return Array.isArray(read) ? read.map((one) => JSON.stringify(one)) : [json];
 };
 
 /** The calls of tools in a model's message. */
 function callsIn(output: string): string[] {
   if (!output.includes('"tool_calls"')) return [];
-  const message = parsed(output) as { tool_calls?: unknown } | null | undefined;
+  const message = parsedOrNothing(output) as { tool_calls?: unknown } | null | undefined;
   return Array.isArray(message?.tool_calls) ? message.tool_calls.map((call) => JSON.stringify(call)) : [];
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

@@ -4,6 +4,7 @@ import type { KeyRange, RowTables, StoredRow } from '../../datasets/dataset.ts';
 import { cutRanges } from '../../datasets/rowStore.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
+import { parseJson } from '../../json/parseJson.ts';
 import { timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse, ClickHouseRead } from './clickHouse.ts';
 import { contentConditions, orderedKeys } from './contentConditions.ts';
@@ -65,7 +66,7 @@ function toStoredRow(given: unknown): StoredRow {
   return {
     rowKey: Number(row.row_key),
     rowId: row.row_id,
-    cells: JSON.parse(row.cells) as StoredRow['cells'],
+    cells: parseJson(row.cells) as StoredRow['cells'],
     createdInVersion: row.created_in_version,
     createdAt: timeOfColumn(row.created_at),
     createdBy: row.created_by,

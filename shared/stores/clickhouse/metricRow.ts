@@ -1,4 +1,6 @@
+import { parseJson } from '../../json/parseJson.ts';
 import type { StoredMetric } from '../../records/searchRecords.ts';
+import { isExact } from '../../wire/exactNumber.ts';
 import type { MetricResult } from '../../wire/metricResults.ts';
 
 /** The place of a score that a caller gave and that was taken back, as its row was run again without it: nothing is known of the metric. */
@@ -39,7 +41,7 @@ export function metricFields(
   const given = Object.entries(details).filter(([, one]) => one !== null && one !== undefined);
   return {
     status: status_type,
-    number: typeof value === 'number' ? value : typeof value === 'boolean' ? Number(value) : null,
+    number: typeof value === 'number' || isExact(value) ? Number(value) : typeof value === 'boolean' ? Number(value) : null,
     text: typeof value === 'string' ? value : null,
     texts: Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : [],
     value: value === undefined || value === null ? '' : JSON.stringify(value),
@@ -55,11 +57,16 @@ export function metricOfRow(row: unknown): StoredMetric & { recordId: string } {
   const hasValue = status === 'success' || status === 'roll_up';
   const result = {
     status_type: status,
-    ...(details === '' ? {} : JSON.parse(details)),
-    ...(hasValue ? { value: value === '' ? null : JSON.parse(value), explanation } : {}),
-  };
+    ...(details === '' ? {} : (parseJson(details) as object)),
+    ...(hasValue ? { value: value === '' ? null : parseJson(value), explanation } : {}),
+  } as MetricResult;
   return {
-    ...{ recordId: record_id, metric, result, metadata: metadata === '' ? null : JSON.parse(metadata) },
+    ...{
+      recordId: record_id,
+      metric,
+      result,
+      metadata: metadata === '' ? null : (parseJson(metadata) as StoredMetric['metadata']),
+    },
     ...(scorerId ? { scorerId } : {}),
   };
 }

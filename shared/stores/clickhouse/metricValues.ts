@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RecordKind } from '../../columns/columnDef.ts';
 import { newId } from '../../identifiers/ids.ts';
+import { parseJson } from '../../json/parseJson.ts';
 import { noAggregates } from '../../metrics/aggregate.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { MetricValueStore, StoredMetricValue } from '../../records/metricValues.ts';
@@ -72,9 +73,9 @@ const toValue = (row: unknown): StoredMetricValue => {
     recordCreatedAt: timeOfColumn(rest.record_created_at),
     recordType: rest.record_type,
     traceId: rest.trace_id,
-    value: rest.value === '' ? null : JSON.parse(rest.value),
-    metadata: rest.metadata === '' ? null : JSON.parse(rest.metadata),
-    details: rest.details === '' ? {} : JSON.parse(rest.details),
+    value: rest.value === '' ? null : parseJson(rest.value),
+    metadata: rest.metadata === '' ? null : (parseJson(rest.metadata) as Record<string, unknown>),
+    details: rest.details === '' ? {} : (parseJson(rest.details) as Record<string, unknown>),
     scorerId: rest.scorer_id,
     computedAt: timeOfColumn(rest.computed_at),
   };

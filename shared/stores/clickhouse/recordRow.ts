@@ -1,6 +1,7 @@
 import { storedFields } from '../../columns/recordFields.ts';
 import { isJsonColumn, recordTableColumns } from '../../columns/recordTableColumns.ts';
 import { hasOwnColumn, metricsTableColumns, systemMetrics } from '../../columns/systemMetrics.ts';
+import { parseJson } from '../../json/parseJson.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { templateOf } from '../../prompts/templateOf.ts';
 import type { StoredRecord } from '../../records/record.ts';
@@ -86,8 +87,8 @@ function fromRow(run: RunRef, blank: Readonly<Record<string, unknown>>, row: Rec
   for (const name in cached) if (!partsOfFields.has(name)) record[name] = cached[name];
   for (const name in row) if (name !== shortColumnsCache.name) record[name] = row[name];
   for (const { name, isJson } of textOrJsonFields)
-    if (cached[isJson] === true && typeof record[name] === 'string') record[name] = JSON.parse(record[name]);
-  for (const name of jsonFields) if (typeof record[name] === 'string') record[name] = JSON.parse(record[name]);
+    if (cached[isJson] === true && typeof record[name] === 'string') record[name] = parseJson(record[name]);
+  for (const name of jsonFields) if (typeof record[name] === 'string') record[name] = parseJson(record[name]);
   for (const name of times) if (record[name] !== null) record[name] = timeOfColumn(record[name] as string);
   for (const name of longs) if (record[name] !== null) record[name] = Number(record[name]);
   record.metrics = metricsOf(cached);
@@ -102,7 +103,10 @@ function blankRecord(columns: readonly string[]): Readonly<Record<string, unknow
 }
 
 function metricsOf(row: RecordRow): Record<string, unknown> {
-  const metrics = typeof row.metrics_extra === 'string' && row.metrics_extra !== '' ? JSON.parse(row.metrics_extra) : {};
+  const metrics =
+    typeof row.metrics_extra === 'string' && row.metrics_extra !== ''
+      ? (parseJson(row.metrics_extra) as Record<string, unknown>)
+      : {};
   for (const name of systemMetrics) if (row[name] != null) metrics[name] = Number(row[name]);
   return metrics;
 }

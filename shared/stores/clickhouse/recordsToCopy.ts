@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ReadRecords } from '../../datasets/editedTable.ts';
+import { parseJson } from '../../json/parseJson.ts';
 import type { Expiries } from '../../projects/retention.ts';
 import { timeParam } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
@@ -35,8 +36,8 @@ export const recordsToCopy =
     });
     return rows.map((row) => ({
       id: row.id,
-      input: row.input_is_json ? JSON.parse(row.input) : row.input,
-      output: row.output_is_json && row.output !== null ? JSON.parse(row.output) : row.output,
+      input: row.input_is_json ? parseJson(row.input) : row.input,
+      output: row.output_is_json && row.output !== null ? parseJson(row.output) : row.output,
       metadata: row.user_metadata,
     }));
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../json/parseJson.ts';
 import type { ScoreValue } from '../../metrics/metric.ts';
 import type { RollUpReads } from '../../scoring/rollUps.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
@@ -64,7 +65,7 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
         containerId: container,
         metric,
         recordId: record,
-        value: value === '' ? null : (JSON.parse(value) as ScoreValue),
+        value: value === '' ? null : (parseJson(value) as ScoreValue),
         version,
         scorerVersion: made_by,
         isCallers: is_callers,

@@ -6,6 +6,7 @@ import pg from 'pg';
 import { diskProblem } from '../../disk/diskProblem.ts';
 import { syncDisk } from '../../disk/diskSync.ts';
 import { RequestInvalid, ServiceError } from '../../errors/errors.ts';
+import { parseJsonb } from '../../json/parseJson.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -83,7 +84,20 @@ export async function openDatabase(at: DatabaseServer | { directory: string }): 
 const SHARED_BUFFERS = '16MB';
 
 const pgliteIn = (directory: string): Promise<PGlite> =>
-  PGlite.create(directory, { startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`] });
+  PGlite.create(directory, {
+    startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
+    parsers: { [JSON_TYPE]: parseJsonb, [JSONB_TYPE]: parseJsonb },
+  });
+
+// Types by the numbers that Postgres gives them.
+const INT8_TYPE = 20;
+const JSON_TYPE = 114;
+const JSONB_TYPE = 3802;
+const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map([
+  [INT8_TYPE, Number],
+  [JSON_TYPE, parseJsonb],
+  [JSONB_TYPE, parseJsonb],
+]);
 
 /** Makes the store under another name, which it loses when all of it is on the disk: a start that is cut off leaves none, rather than a part of one. */
 async function createEmbedded(directory: string): Promise<void> {
@@ -151,7 +165,7 @@ async function connectServer(
   limits: DatabaseLimits | undefined,
 ): Promise<Database> {
   const types = {
-    getTypeParser: (oid: number, format?: string) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format as 'text')),
+    getTypeParser: (oid: number, format?: string) => parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
   };
   const pool = new TimedPool(onWait, {
     connectionString: url,

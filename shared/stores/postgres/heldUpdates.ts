@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
+import { parseJson } from '../../json/parseJson.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { OnRecordsDeleted } from '../../records/eraseRecords.ts';
 import type { ForgetHeldUpdates, HeldUpdate, HeldUpdates, HeldUpdateUsage, StoredHeldUpdate } from '../../records/heldUpdates.ts';
@@ -13,7 +14,7 @@ const HeldRow = z
       number,
       id: record_id,
       of: kind,
-      update: JSON.parse(change) as RecordUpdate, // as it was when its request was parsed
+      update: parseJson(change) as RecordUpdate, // as it was when its request was parsed
     }),
   );
 const SizeRow = z.object({ number: z.number(), bytes: z.number() });

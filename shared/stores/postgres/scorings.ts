@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../json/parseJson.ts';
 import { runKinds } from '../../projects/runs.ts';
 import { scorerJobRequest } from '../../scoring/scorerJob.ts';
 import type { MarkedScoring, ScoredRun, ScoringRequest, ScoringStatus, ScoringStore, Selection } from '../../scoring/scoring.ts';
@@ -30,7 +31,7 @@ const RequestRow = z
       projectId: row.project_id,
       runId: row.run_id,
       scorerIds: row.scorer_ids,
-      selection: JSON.parse(row.selection) as Selection,
+      selection: parseJson(row.selection) as Selection,
       createdBy: row.created_by,
     }),
   );
