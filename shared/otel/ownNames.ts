@@ -23,7 +23,7 @@ const endings: readonly (readonly [Meaning, RegExp])[] = [
   ['datasetInput', /\.dataset[._](?:item\.|row\.)?inputs?$/i],
   [
     'datasetOutput',
-    /\.dataset[._](?:item\.|row\.)?(?:expected_?)?outputs?$|[._:](?:expected_?output|ground_?truth|reference_?output)$/i,
+    /\.dataset[._](?:item\.|row\.)?(?:expected_?)?outputs?$|\.item\.expected_?output$|\.dataset[._]ground_?truth$/i,
   ],
   ['datasetMetadata', /\.dataset[._](?:item\.|row\.)?metadata$|\.item\.metadata$/i],
   ['session', /(?:^|[._:])(?:session[._]?id|conversation[._]?id|thread_?id)$|\.trace\.session$/i],
@@ -36,7 +36,7 @@ const endings: readonly (readonly [Meaning, RegExp])[] = [
   ['input', /(?:^|[._:]|span|trace)inputs?(?:_json|_data|_text)?$|\.(?:llm_request|tool_call_args|tool_args)$|^request_data$/i],
   ['output', /(?:^|[._:]|span|trace)outputs?(?:_json|_data|_text)?$|\.(?:llm_response|tool_response)$|^response_data$/i],
   ['input', /^gcp\.vertex\.agent\.data$|^lk\.(?:user_transcript|chat_ctx)$|^(?:agent|llm)\.messages$/],
-  ['output', /^lk\.response\.text$/],
+  ['output', /^lk\.response\.text$|\.result$/],
 ];
 
 /** Names that say what others are a part of: what follows is the name of a value of the metadata. */
@@ -128,6 +128,7 @@ const ofTrace = /(?:^|[.:])trace/i;
 
 function meaningOf(name: string): Meaning | undefined {
   const meaning = endings.find(([, ending]) => ending.test(name))?.[0];
+  if (meaning === 'output' && /expected_?output|reference_?output/i.test(name)) return undefined; // what is wanted, not what came
   const isContent =
     meaning === 'input' || meaning === 'output' || meaning === 'model' || meaning === 'metadata' || meaning === 'kind';
   return isContent && ofConventions.test(name) && !readByEndings.has(name) ? undefined : meaning;
