@@ -93,6 +93,7 @@ export function partNamed(placeholder: string): JudgePart | undefined {
   const name = `${part.name}: ${member}`;
   return {
     ...part,
+    ...((part === input || part === datasetInput) && { readsRow: true as const }),
     name,
     of: (record) => ownText(name, read(record, member)),
     lacking: `the ${part.name} has no ${JSON.stringify(member)}`,
@@ -117,10 +118,16 @@ const memberOfText =
     return valueAt(isBlank(text) ? part.of(record)?.text : text, member);
   };
 
+/** A row whose only column is its input has that as plain text: the column is found by its name all the same. */
+const orColumn =
+  (read: ReadMember): ReadMember =>
+  (record, member) =>
+    read(record, member) ?? memberOfMap(record.rowValues ?? {}, member);
+
 const membersOf: ReadonlyMap<JudgePart, ReadMember> = new Map([
-  [input, memberOfText(input, (record) => record.input)],
+  [input, orColumn(memberOfText(input, (record) => record.input))],
   [output, memberOfText(output, (record) => record.output)],
-  [datasetInput, memberOfText(datasetInput, (record) => record.datasetInput)],
+  [datasetInput, orColumn(memberOfText(datasetInput, (record) => record.datasetInput))],
   [referencePart, memberOfText(referencePart, (record) => record.datasetOutput)],
   [metadata, (record, key) => memberOfMap(metadataOf(record), key)],
   [dataset, ({ rowValues = {} }, column) => memberOfMap(rowValues, column)],

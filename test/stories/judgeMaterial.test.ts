@@ -239,9 +239,9 @@ describe('a judge of the rows of a dataset', () => {
   ];
 
   /** Runs them, each answered by a model, and gives what was shown to these judges. */
-  async function judged(scorers: object[], run: object = {}) {
+  async function judged(scorers: object[], run: object = {}, content: typeof rows | { question: string }[] = rows) {
     const { id: projectId } = await service.project();
-    const dataset = await createDataset({ client: service.client, projectId, name: `rows ${newId()}`, content: rows });
+    const dataset = await createDataset({ client: service.client, projectId, name: `rows ${newId()}`, content });
     const { selected_version_id } = await send('/v2/templates', {
       ...{ name: `template ${newId()}`, template: 'Answer {{question}}', settings: { model_alias: 'judge-1' } },
     });
@@ -289,6 +289,12 @@ describe('a judge of the rows of a dataset', () => {
       'Capital of Italy?',
       'Capital of Norway?',
     ]);
+  });
+
+  test('whose only column is its input is asked for by the name of that column, too', async () => {
+    const scorer = await judge('Is {{output}} right about {{input.question}}?', { input_type: 'basic' });
+    const prompts = await judged([{ id: scorer, scorer_type: 'llm' }], {}, [{ question: 'Capital of Peru?' }]);
+    expect(prompts.map((text) => /name="input: question">\n(.*)\n/.exec(text)?.[1])).toEqual(['Capital of Peru?']);
   });
 });
 
