@@ -54,8 +54,9 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
   const markRequest = async (run: ScoredRun, request: ScoringRequest): Promise<Marked | undefined> => {
     try {
       const metrics = await deps.metrics.freeze(run, await deps.metrics.byScorer(run, request.scorerIds));
-      const marked = await markRequested(marking, request, metrics);
-      const markedTo = versionNow() + 1_000; // within this millisecond more than one write may have been made
+      const above = await marking.marks.newestValue(run);
+      const marked = await markRequested(marking, request, metrics, above);
+      const markedTo = Math.max(versionNow() + 1_000, above + 1); // within this millisecond more than one write may have been made
       // A repeat finds those of a former execution marked, which a filter on their values no longer takes.
       const total = Math.max(marked.count, await marking.marks.countMarked(run, request.scorerIds, markedTo));
       await scorings.setMarked(request.id, total, markedTo);
@@ -76,7 +77,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
   const prepareExperiment = async (run: ScoredRun, experiment: ExperimentRun, ended: boolean): Promise<Prepared> => {
     const frozen = await deps.metrics.frozen(experiment);
     const began = versionNow();
-    const since = ended ? 0 : Math.max(0, frozen.lookedTo - OVERLAP);
+    const since = ended ? 0 : Math.max(0, Math.min(frozen.lookedTo, began) - OVERLAP);
     const { marked, scored, more } = await computeOrMark(
       run,
       experiment,
@@ -118,6 +119,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
     let due: number | null = null;
     const look: IdleLook = {
       since: sessions?.since ?? now,
+      now,
       until: now - idle,
       margin: Math.min(idle, OVERLAP),
       onActive: (version) => {

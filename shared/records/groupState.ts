@@ -1,13 +1,13 @@
-import { isSpanKind } from '../columns/columnDef.ts';
 import { systemMetricNames } from '../columns/systemMetrics.ts';
 import type { RunRef } from '../projects/runs.ts';
-import { addUsage, followUsage } from './followUsage.ts';
-import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
+import { followUsage } from './followUsage.ts';
+import type { HeldUpdate, HeldUpdates } from './heldUpdates.ts';
+import { loadRun, type RunState } from './loadRun.ts';
 import { scoresIn } from './loggedScores.ts';
 import type { OpenedSessions } from './openedSessions.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
-import { PENDING, type RecordStore, type StoredKey, type UsageKey, type WrittenKey } from './recordStore.ts';
+import { PENDING, type RecordStore, type WrittenKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 import { type CallPrices, withCost } from './withCost.ts';
 import { lockOf } from './writeLocks.ts';
@@ -307,110 +307,4 @@ const isScore = (metric: string, value: unknown): boolean => value != null && !s
 function hasScores(metrics: RecordUpdate['metrics']): boolean {
   for (const metric in metrics) if (isScore(metric, metrics[metric])) return true;
   return false;
-}
-
-interface RunState {
-  run: RunRef;
-  /** Sessions that these changes open and that are stored: nothing was read of them. */
-  opened: ReadonlySet<string>;
-  keys: Map<string, StoredKey>;
-  records: Map<string, StoredRecord>;
-  /** The records that were read, as they were before. */
-  before: ReadonlyMap<string, StoredRecord>;
-  changed: Set<string>;
-  pending: Map<string, WrittenKey>;
-  metricsGiven: Map<string, Set<string>>;
-  metricsTaken: Map<string, Set<string>>;
-  canHold: boolean;
-  /** Updates by the records that they wait for: those that were held before, and those of this group. */
-  held: Map<string, (HeldUpdate | StoredHeldUpdate)[]>;
-  /** Of the records that updates did not find, those that were deleted. */
-  deleted: ReadonlySet<string>;
-  /** Ids that were made for this write. */
-  fresh: ReadonlySet<string>;
-  /** Of the traces that were read: the usage that was stored. */
-  usage: Map<string, UsageKey[]>;
-  /** Traces of which records were deleted. */
-  recount: ReadonlySet<string>;
-}
-
-async function loadRun(
-  store: RecordStore,
-  run: RunRef,
-  all: readonly RecordChange[],
-  recount: readonly string[],
-  known: OpenedSessions | undefined,
-  holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
-): Promise<RunState> {
-  const opened = new Set(
-    all.flatMap((change) => (change.action === 'open' && known?.has(run, change.record.id) ? [change.record.id] : [])),
-  );
-  const changes = opened.size === 0 ? all : all.filter((change) => change.action !== 'open' || !opened.has(change.record.id));
-  const ids = new Set<string>();
-  const included = new Set<string | null>([null]);
-  for (const change of changes)
-    if (change.action !== 'update' && change.record.session_id !== undefined && change.record.type === 'trace')
-      included.add(change.record.id);
-  for (const change of changes) {
-    if (change.action === 'update') ids.add(change.id);
-    else {
-      const { id, trace_id } = change.record;
-      if (!change.freshId) ids.add(id);
-      // Where these changes do not say the session of its trace.
-      if (!included.has(trace_id)) ids.add(trace_id as string);
-    }
-  }
-  const fresh = new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : [])));
-  const [readKeys, usage] = await Promise.all([
-    ids.size === 0 ? [] : store.keys(run, [...ids]),
-    usageOfTraces(store, run, changes, fresh),
-  ]);
-  const keys = new Map(readKeys.map((key) => [key.id, key]));
-  const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
-  const there = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== PENDING);
-  const records = new Map((there.length === 0 ? [] : await store.records(run, there)).map((record) => [record.id, record]));
-  const coming = changes.flatMap((change) =>
-    change.action === 'update' || change.action === 'announce' || change.freshId ? [] : [change.record.id],
-  );
-  const held = holding && coming.length > 0 ? await holding.heldOf(coming) : [];
-  const lacking = changes.flatMap((change) => (change.action === 'update' && !records.has(change.id) ? [change.id] : []));
-  const deleted = holding && lacking.length > 0 ? await store.deleted(run, lacking) : [];
-  return {
-    run,
-    opened,
-    keys,
-    records,
-    changed: new Set(),
-    pending: new Map(),
-    metricsGiven: new Map(),
-    metricsTaken: new Map(),
-    canHold: holding !== undefined,
-    held: Map.groupBy(held, ({ id }) => id),
-    deleted: new Set(deleted),
-    fresh,
-    before: new Map(records),
-    usage,
-    recount: new Set(recount),
-  };
-}
-
-/** The usage in the traces that spans are logged to, which is read while their keys are. */
-async function usageOfTraces(
-  store: RecordStore,
-  run: RunRef,
-  changes: readonly RecordChange[],
-  fresh: ReadonlySet<string>,
-): Promise<Map<string, UsageKey[]>> {
-  const traces = new Set<string>();
-  const parents = new Set<string>();
-  for (const change of changes) {
-    if (change.action === 'update' || change.action === 'announce') continue;
-    const { type, trace_id, parent_id } = change.record;
-    if (!isSpanKind(type) || trace_id === null || fresh.has(trace_id)) continue;
-    traces.add(trace_id);
-    if (parent_id && parent_id !== trace_id) parents.add(parent_id);
-  }
-  const usage = new Map<string, UsageKey[]>();
-  if (traces.size > 0) addUsage(usage, [...traces], await store.usageKeys(run, [...traces], [...parents]));
-  return usage;
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
+import type { RunRef } from '../projects/runs.ts';
 import { type FrozenMetric, freezeMetric, thawMetric } from '../scorers/frozenMetric.ts';
 import { type Judge, noJudge } from '../scorers/judge.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
@@ -52,7 +53,12 @@ export async function freezeMetrics(
 
 /** What the run's workflow computes. The first to ask freezes it; whoever asks later gets the same. */
 export async function metricsOfWorkflow(
-  { frozen, judgeOf, enabled }: FreezeDeps & { enabled(run: ExperimentRun): Promise<EnabledMetric[]> },
+  {
+    frozen,
+    judgeOf,
+    enabled,
+    newestValue,
+  }: FreezeDeps & { enabled(run: ExperimentRun): Promise<EnabledMetric[]>; newestValue(run: RunRef): Promise<number> },
   run: ExperimentRun,
   modelAlias: string | null,
 ): Promise<Omit<RunMetrics, 'metrics'> & { metrics: EnabledMetric[] }> {
@@ -61,7 +67,9 @@ export async function metricsOfWorkflow(
   const before = await frozen.ofRun(experimentId);
   if (before?.number === workflowNumber) return thawed(before);
   const metrics = await freezeAll(judgeOf, await enabled(run), modelAlias);
-  await frozen.freeze(experimentId, workflowNumber, metrics, versionNow());
+  // Above every value that stands: those of a clock that was ahead are of before this run, too.
+  const newest = await newestValue({ projectId: run.projectId, runId: experimentId });
+  await frozen.freeze(experimentId, workflowNumber, metrics, Math.max(versionNow(), newest + 1));
   const found = await frozen.ofRun(experimentId);
   if (found?.number !== workflowNumber) throw new ServiceError('NotFound', `experiment ${experimentId} has a newer run`);
   return thawed(found);

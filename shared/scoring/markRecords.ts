@@ -43,12 +43,20 @@ const MARKS_PER_WRITE = 5_000;
 const TRACES_AT_ONCE = 100;
 /** Sessions of which the values are looked at together. */
 const SESSIONS_AT_ONCE = 1_000;
+/** Microseconds that the clocks of machines may be apart. */
+const MOST_AHEAD = 60_000_000;
 
 /**
  * Marks the values of a request as pending. The marks are the list of what is to be done, so it is frozen here: what changes a record's values
  * while they are computed changes nothing of it. Safe to repeat.
+ * @param above version that all marks are above: values that stand may be of a clock that was ahead
  */
-export async function markRequested(deps: MarkDeps, request: ScoringRequest, metrics: readonly EnabledMetric[]): Promise<Marked> {
+export async function markRequested(
+  deps: MarkDeps,
+  request: ScoringRequest,
+  metrics: readonly EnabledMetric[],
+  above: number,
+): Promise<Marked> {
   const kinds = kindsOf(metrics);
   const marker = new Marker(deps, request);
   if (kinds.length === 0) return marker.end();
@@ -65,7 +73,10 @@ export async function markRequested(deps: MarkDeps, request: ScoringRequest, met
   for await (const key of pageOf(() => deps.stream.keys(query), page))
     for (const metric of metrics)
       if (metric.kinds.includes(key.type))
-        await marker.mark({ recordId: key.id, createdAt: key.createdAt, kind: key.type, traceId: key.traceId }, metric);
+        await marker.mark(
+          { recordId: key.id, createdAt: key.createdAt, kind: key.type, traceId: key.traceId, version: above },
+          metric,
+        );
   return marker.end();
 }
 
@@ -139,6 +150,7 @@ export async function* newValues(
 /** Which sessions are idle: versions, as the look finds them. */
 export interface IdleLook {
   since: number;
+  now: number;
   /** A session whose newest record is not older than this is not idle yet. */
   until: number;
   /** A value that is not newer than the newest record by this may lack it: records are stored a little after they were stamped. */
@@ -156,11 +168,13 @@ export async function* idleSessionValues(
   run: RunRef,
   metrics: readonly EnabledMetric[],
   segments: readonly SegmentFilter[],
-  { since, until, margin, onActive }: IdleLook,
+  { since, now, until, margin, onActive }: IdleLook,
 ): AsyncGenerator<MarkedValue, void, undefined> {
   const ofSessions = metrics.filter(({ kinds }) => kinds.includes('session'));
   if (ofSessions.length === 0) return;
   const names = ofSessions.map(({ name }) => name);
+  // Written while the clock was ahead: when that was is not known, and to wait for that time to come may take for ever.
+  const isAhead = (version: number): boolean => version > now + MOST_AHEAD;
   const look = async function* (newest: ReadonlyMap<string, number>) {
     const ids = [...newest.keys()];
     const [sessions, versions] = await Promise.all([
@@ -170,13 +184,14 @@ export async function* idleSessionValues(
     for (const session of sessions)
       for (const metric of ofSessions) {
         const version = newest.get(session.id) as number;
-        if ((versions.get(valueKey(session.id, metric.name)) ?? 0) < version + margin && isWanted(metric, session, segments))
+        const lacking = version + (isAhead(version) ? 0 : margin);
+        if ((versions.get(valueKey(session.id, metric.name)) ?? 0) < lacking && isWanted(metric, session, segments))
           yield toBeComputed({ ...session, version }, metric);
       }
   };
   let idle = new Map<string, number>();
   for await (const { id, version } of deps.marks.touchedSessions(run, since)) {
-    if (version > until) onActive(version);
+    if (version > until && !isAhead(version)) onActive(version);
     else idle.set(id, version);
     if (idle.size < SESSIONS_AT_ONCE) continue;
     yield* look(idle);
@@ -274,13 +289,7 @@ class Marker {
   }
 
   async mark(
-    {
-      recordId,
-      createdAt,
-      kind,
-      traceId,
-      version,
-    }: Omit<MarkedValue, 'metric' | 'version' | keyof MarkedMetric> & { version?: number },
+    { recordId, createdAt, kind, traceId, version }: Omit<MarkedValue, 'metric' | keyof MarkedMetric>,
     metric: EnabledMetric,
   ): Promise<void> {
     this.#buffer.push({
@@ -293,7 +302,7 @@ class Marker {
       ...(metric.version === undefined ? {} : { scorerVersion: metric.version }),
       status: 'pending',
       details: metric.alias === undefined ? {} : { metric_key_alias: metric.alias },
-      ...(version === undefined ? {} : { version: Math.max(versionNow(), version + 1) }),
+      version: Math.max(versionNow(), version + 1),
     });
     if (this.#oldest === null || createdAt < this.#oldest) this.#oldest = createdAt;
     if (this.#buffer.length >= MARKS_PER_WRITE) await this.#flush();

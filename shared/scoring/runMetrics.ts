@@ -10,12 +10,13 @@ import { scorersOfRun } from '../scorers/runSettings.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
 import { freezeMetrics, metricsOfWorkflow } from './frozenMetrics.ts';
 import { type JudgedRun, judgedExperiment, judgedLogs } from './judgedRun.ts';
-import type { MarkedMetric, ScoredRun } from './scoring.ts';
+import type { MarkedMetric, MarkStore, ScoredRun } from './scoring.ts';
 
 export interface RunMetricsDeps {
   scorers: Pick<Scorers, 'store' | 'frozen' | 'enabledMetrics' | 'defaultJudge'>;
   ledger: Pick<RunLedger, 'find'>;
   models: JudgeModels;
+  marks: Pick<MarkStore, 'newestValue'>;
   log: Pick<Logger, 'warn'>;
 }
 
@@ -36,7 +37,7 @@ export interface ScoredRunMetrics {
   enabled(run: ScoredRun): Promise<{ metrics: EnabledMetric[]; segments: readonly SegmentFilter[] }>;
 }
 
-export function scoredRunMetrics({ scorers, ledger, models, log }: RunMetricsDeps): ScoredRunMetrics {
+export function scoredRunMetrics({ scorers, ledger, models, marks, log }: RunMetricsDeps): ScoredRunMetrics {
   const { store, frozen, enabledMetrics } = scorers;
   const freezing = ({ projectId }: { projectId: string }) => ({
     frozen,
@@ -58,7 +59,12 @@ export function scoredRunMetrics({ scorers, ledger, models, log }: RunMetricsDep
       return found ? thawMetric(found) : ((await byScorer(run, [scorerId]))[0] as EnabledMetric);
     },
     freeze: async (run, metrics) => freezeMetrics(freezing(run), run.runId, metrics, (await judged(run)).modelAlias),
-    frozen: (run) => metricsOfWorkflow({ ...freezing(run), enabled: enabledMetrics }, run, judgedExperiment(run).modelAlias),
+    frozen: (run) =>
+      metricsOfWorkflow(
+        { ...freezing(run), enabled: enabledMetrics, newestValue: marks.newestValue },
+        run,
+        judgedExperiment(run).modelAlias,
+      ),
     looked: (run, lookedTo) => frozen.looked(run.experimentId, run.workflowNumber, lookedTo),
     async enabled({ projectId, runId }) {
       const settings = await store.runSettings(projectId, runId);

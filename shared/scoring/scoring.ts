@@ -177,6 +177,8 @@ export interface MarkStore {
   freshSessions(run: RunRef, sessionIds: readonly string[]): Promise<FreshRecord[]>;
   /** Version of the newest value or state by `valueKey`. */
   valueVersions(run: RunRef, recordIds: readonly string[], metrics: readonly string[]): Promise<Map<string, number>>;
+  /** Version of the newest value or state of the run; 0 where it has none. */
+  newestValue(run: RunRef): Promise<number>;
   /** Version of the newest record of each of these runs; one without records is absent. */
   newestVersions(runs: readonly RunRef[]): Promise<Map<string, number>>;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asyncLocalStorage, type Context } from '@temporalio/activity';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { assembleDomain, type Domain } from '../../shared/assemble.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
 import { secretKeysOf } from '../../shared/config/secretKeys.ts';
@@ -19,7 +19,9 @@ import type { OrdinalRange } from '../../shared/experiments/workflow.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { JudgeAnswer } from '../../shared/metrics/metric.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
-import type { ScoringWorkflows } from '../../shared/scoring/scoring.ts';
+import { idleSessionValues } from '../../shared/scoring/markRecords.ts';
+import { valueKey } from '../../shared/scoring/metricValue.ts';
+import type { MarkedValue, MarkStore, ScoringWorkflows } from '../../shared/scoring/scoring.ts';
 import type { ScorePass } from '../../shared/scoring/workflow.ts';
 import { openStores, type Stores } from '../../shared/stores/open.ts';
 import { postgresDatasetExtensions } from '../../shared/stores/postgres/datasetExtensions.ts';
@@ -176,6 +178,8 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     prepare: (rest?: Partial<ScorePass>) => called(() => activities.prepareScoring(pass(rest))),
     score: (rest?: Partial<ScorePass>, cancelled?: AbortSignal) => called(() => activities.scoreMarked(pass(rest)), cancelled),
     prepareAsked: () => called(() => activities.prepareScoring({ projectId, runId: id })),
+    scoreAsked: () => called(() => activities.scoreMarked({ projectId, runId: id })),
+    settleAsked: () => called(() => activities.settleScoring({ projectId, runId: id })),
     async states(metric: string) {
       const values = await domain.records.values.byMetric({ projectId, runId: id }, metric);
       const counts: Record<string, number> = {};
@@ -505,6 +509,156 @@ test('a run whose sessions are to be looked at is found again, whatever has beco
   expect(await isWaiting()).toBe(true);
   // A look never goes back behind a later one.
   expect(await scorings.idleSessions(runId)).toEqual({ since: later - 30_000_000, due: now - 1 });
+});
+
+describe('a clock that was ahead and is set right', () => {
+  const AHEAD_MS = 365 * 24 * 3_600_000;
+  const ahead = (): number => (Date.now() + AHEAD_MS) * 1_000;
+
+  async function stream(scorers: ScorerConfig[]) {
+    const runId = newId();
+    await stores.database.query(
+      "INSERT INTO runs (id, project_id, kind, name, created_by) VALUES ($1, $2, 'log_stream', $4, $3)",
+      [runId, projectId, userId, `stream ${runId}`],
+    );
+    await domain.scorers.store.saveRunSettings(projectId, runId, { scorers, segmentFilters: null });
+    return runId;
+  }
+  /** As the service left it while its clock was ahead. */
+  const leaveAhead = (runId: string) =>
+    stores.database.query(
+      `UPDATE run_scorer_settings SET scored_from = scored_from + interval '1 year', looked_at = looked_at + interval '1 year',
+              written_at = written_at + interval '1 year', sessions_seen_to = $2, sessions_due = $2 WHERE run_id = $1`,
+      [runId, ahead()],
+    );
+
+  test('stops no live scoring: what is written now is looked at now, and what was written then once', async () => {
+    const { scorings } = domain.scoring;
+    const runId = await stream([config('exact_match')]);
+    expect(await scorings.noteWritten([runId])).toEqual([runId]);
+    await leaveAhead(runId);
+    const writtenAt = Date.now() * 1_000;
+    await scorings.noteWritten([runId]);
+    expect(await scorings.waiting()).toContain(runId);
+    const unseen = await scorings.unseen(runId);
+    expect(unseen?.since).toBeLessThan(writtenAt);
+    expect(unseen?.since).toBeGreaterThan(writtenAt - 15 * 60_000_000);
+    const sessions = await scorings.idleSessions(runId);
+    expect(sessions).toEqual({ since: expect.any(Number), due: 0 });
+    expect(sessions?.since).toBeLessThan(writtenAt);
+    await scorings.seen(runId, unseen?.began as Date);
+    await scorings.sessionsSeen(runId, writtenAt, null);
+    expect(await scorings.unseen(runId)).toBeUndefined();
+    expect(await scorings.idleSessions(runId)).toMatchObject({ due: null });
+    expect(await scorings.waiting()).not.toContain(runId);
+  });
+
+  test('leaves no look undone that was due then', async () => {
+    const { scorings } = domain.scoring;
+    const runId = await stream([config('exact_match')]);
+    await scorings.noteWritten([runId]);
+    await leaveAhead(runId);
+    const unseen = await scorings.unseen(runId);
+    expect(unseen?.since).toBeLessThan(Date.now() * 1_000);
+    await scorings.seen(runId, unseen?.began as Date);
+    expect(await scorings.unseen(runId)).toBeUndefined();
+  });
+
+  test('holds up no session that was written while it was ahead, which is scored once', async () => {
+    const [then, now, idle] = [ahead(), Date.now() * 1_000, 600_000_000];
+    const session = {
+      id: newId(),
+      createdAt: '',
+      kind: 'session',
+      traceId: null,
+      name: 's',
+      metadata: {},
+      modalities: ['text'],
+    } as const;
+    const metric = builtinByName('agent_flow');
+    const values = new Map<string, number>();
+    const marks = {
+      async *touchedSessions() {
+        yield { id: session.id, version: then };
+      },
+      freshSessions: async () => [{ ...session, version: then, ownVersion: then }],
+      valueVersions: async () => values,
+    } as unknown as MarkStore;
+    const active: number[] = [];
+    const look = {
+      since: 0,
+      now,
+      until: now - idle,
+      margin: 3_000_000,
+      onActive: (version: number) => void active.push(version),
+    };
+    const metrics = [{ ...metric, name: 'agent_flow', kinds: ['session'], scorerId: metric?.scorerId, filters: [] } as never];
+    const found = async () => {
+      const all: MarkedValue[] = [];
+      for await (const one of idleSessionValues({ marks }, { projectId, runId: newId() }, metrics, [], look)) all.push(one);
+      return all;
+    };
+    expect(await found()).toMatchObject([{ recordId: session.id, version: then }]);
+    values.set(valueKey(session.id, 'agent_flow'), then + 2); // what its value is stored with
+    expect(await found()).toEqual([]);
+    expect(active).toEqual([]);
+  });
+
+  test('does not let values of the future win over those that are computed anew', async () => {
+    const one = await experiment([config('correctness')]);
+    const run = { projectId, runId: one.id };
+    one.judge.answer = async () => '{"verdict": false}';
+    await one.begin();
+    await one.record(0, 3);
+    await one.prepare({ ended: true });
+    await one.score({ ended: true });
+    await one.end();
+    const values = await domain.records.values.byMetric(run, 'correctness');
+    const failed = values.map(({ scorerId, computedAt: _, ...value }, index) => ({
+      ...value,
+      ...(scorerId === null ? {} : { scorerId }),
+      ...(index === 0 ? { status: 'failed' as const, value: null } : {}),
+      version: ahead(),
+    }));
+    await domain.records.values.write(run, failed);
+    expect(await one.states('correctness')).toEqual({ false: 2, failed: 1 });
+
+    // The next run computes what failed, by whatever clock.
+    one.judge.answer = async () => '{"verdict": true}';
+    await one.begin('none');
+    await one.prepare({ ended: true });
+    await one.score({ ended: true });
+    expect((await one.states('correctness')).failed).toBeUndefined();
+    await one.end();
+
+    const id = newId();
+    await domain.scoring.scorings.request(
+      { id, ...run, scorerIds: [config('correctness').id], selection: { filter: { and: [] } as never }, createdBy: userId },
+      [],
+    );
+    await one.prepareAsked();
+    expect(await one.states('correctness')).toEqual({ pending: 3 });
+    expect(await domain.scoring.scorings.find(id)).toMatchObject({ state: 'running', total: 3 });
+    await one.scoreAsked();
+    expect(await one.states('correctness')).toEqual({ true: 3 });
+    await one.settleAsked();
+    expect(await domain.scoring.scorings.find(id)).toMatchObject({ state: 'completed', done: 3 });
+  });
+
+  test('holds the sweep of expired records, whose projects are not even looked for', async () => {
+    const { sweeps } = domain.records;
+    await stores.database.query('UPDATE projects SET retention_days = 1 WHERE id = $1', [projectId]);
+    await stores.database.query("INSERT INTO sweep_clock (last_at) VALUES (now() - interval '1 hour')");
+    expect(await sweeps.projects(undefined, 10)).toContain(projectId);
+    expect(await sweeps.held()).toBeUndefined();
+    await stores.database.query("UPDATE sweep_clock SET last_at = now() - interval '1 year'");
+    expect(await sweeps.sweep(projectId, new AbortController().signal)).toBe(0);
+    expect(await sweeps.projects(undefined, 10)).toEqual([]);
+    expect(await sweeps.projects(undefined, 10)).toEqual([]);
+    expect(await sweeps.held()).toContain('the clock had moved by more than a day');
+    await stores.database.query('UPDATE projects SET retention_days = NULL WHERE id = $1', [projectId]);
+    await stores.database.query('DELETE FROM sweep_clock');
+  });
 });
 
 /** An empty dataset that is to get one row of a model. */

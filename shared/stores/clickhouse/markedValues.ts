@@ -150,6 +150,16 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
       return new Map(rows.map(({ id, metric, newest }) => [valueKey(id, metric), newest]));
     },
 
+    async newestValue(run) {
+      const [row] = await clickhouse.query({
+        name: 'newest value of a run',
+        sql: `SELECT max(version) AS newest FROM metric_values WHERE ${IN_RUN}`,
+        params: runParams(run),
+        row: z.object({ newest: whole }),
+      });
+      return row?.newest ?? 0;
+    },
+
     async newestVersions(runs) {
       const newest = new Map<string, number>();
       for (let from = 0; from < runs.length; from += RUNS_AT_ONCE) {

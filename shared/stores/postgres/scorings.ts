@@ -70,6 +70,11 @@ const StatusRow = z
 const micros = (time: string) => `(extract(epoch FROM ${time}) * 1000000)::bigint`;
 /** Records of other machines may carry versions of clocks that are a little off, and be stored a little after they were stamped. */
 const OVERLAP = "interval '30 seconds'";
+/** A clock that says less than it said before was set back: what was noted while it was ahead is a little behind now. Looks for new records are closer. */
+const BEHIND = "clock_timestamp() - interval '10 minutes'";
+const past = (time: string) => `CASE WHEN ${time} > clock_timestamp() THEN ${BEHIND} ELSE ${time} END`;
+/** The same for `sessions_seen_to`, which is of a worker's clock. */
+const SESSIONS_AHEAD = `s.sessions_seen_to > ${micros("(clock_timestamp() + interval '1 minute')")}`;
 const UNSEEN = 's.written_at > s.looked_at';
 /** What is logged there is scored as it comes: log streams, and experiments that a client fills itself. A run of an experiment scores its own rows. */
 const IS_FILLED = `(r.kind = 'log_stream' OR EXISTS (SELECT 1 FROM experiments e WHERE e.run_id = r.id AND e.workflow_number = 0))`;
@@ -156,7 +161,7 @@ export function postgresScorings(database: Database): ScoringStore {
 
     async noteWritten(runIds) {
       const rows = await database.query(
-        `UPDATE run_scorer_settings s SET written_at = clock_timestamp()
+        `UPDATE run_scorer_settings s SET written_at = clock_timestamp(), looked_at = ${past('s.looked_at')}
           WHERE s.run_id = ANY ($1::uuid[]) AND ${ENABLED} AND EXISTS (SELECT 1 FROM runs r WHERE r.id = s.run_id AND ${IS_FILLED})
       RETURNING s.run_id`,
         [[...runIds]],
@@ -166,7 +171,7 @@ export function postgresScorings(database: Database): ScoringStore {
 
     async unseen(runId) {
       const row = await database.maybeOne(
-        `SELECT ${micros(`greatest(s.scored_from, s.looked_at - ${OVERLAP})`)} AS since, clock_timestamp() AS began
+        `SELECT ${micros(`greatest(${past('s.scored_from')}, ${past('s.looked_at')} - ${OVERLAP})`)} AS since, clock_timestamp() AS began
            FROM ${FILLED} WHERE s.run_id = $1 AND ${ENABLED} AND ${UNSEEN}`,
         [runId],
       );
@@ -174,12 +179,17 @@ export function postgresScorings(database: Database): ScoringStore {
     },
 
     async seen(runId, began) {
-      await database.query('UPDATE run_scorer_settings SET looked_at = $2 WHERE run_id = $1 AND looked_at < $2', [runId, began]);
+      await database.query(
+        `UPDATE run_scorer_settings SET looked_at = $2, written_at = CASE WHEN written_at > clock_timestamp() THEN $2 ELSE written_at END
+          WHERE run_id = $1 AND (looked_at < $2 OR looked_at > clock_timestamp())`,
+        [runId, began],
+      );
     },
 
     async idleSessions(runId) {
       const row = await database.maybeOne(
-        `SELECT greatest(${micros('s.scored_from')}, s.sessions_seen_to - ${micros(OVERLAP)}) AS since, s.sessions_due AS due
+        `SELECT greatest(${micros(`(${past('s.scored_from')})`)}, CASE WHEN ${SESSIONS_AHEAD} THEN ${micros(`(${BEHIND})`)} ELSE s.sessions_seen_to END - ${micros(OVERLAP)}) AS since,
+                CASE WHEN ${SESSIONS_AHEAD} THEN 0 ELSE s.sessions_due END AS due
            FROM ${FILLED} WHERE s.run_id = $1 AND ${ENABLED}`,
         [runId],
       );
@@ -188,7 +198,9 @@ export function postgresScorings(database: Database): ScoringStore {
 
     async sessionsSeen(runId, to, due) {
       await database.query(
-        'UPDATE run_scorer_settings SET sessions_seen_to = greatest(sessions_seen_to, $2), sessions_due = $3 WHERE run_id = $1',
+        `UPDATE run_scorer_settings s SET sessions_due = $3,
+                sessions_seen_to = CASE WHEN ${SESSIONS_AHEAD} THEN $2 ELSE greatest(s.sessions_seen_to, $2) END
+          WHERE s.run_id = $1`,
         [runId, to, due],
       );
     },
@@ -196,14 +208,14 @@ export function postgresScorings(database: Database): ScoringStore {
     async waiting() {
       const rows = await database.query(
         `SELECT run_id FROM scorings WHERE state IN ('requested', 'running')
-          UNION SELECT s.run_id FROM ${FILLED} WHERE ${ENABLED} AND (${UNSEEN} OR s.sessions_due <= ${micros('clock_timestamp()')})`,
+          UNION SELECT s.run_id FROM ${FILLED} WHERE ${ENABLED} AND (${UNSEEN} OR s.sessions_due <= ${micros('clock_timestamp()')} OR s.sessions_due IS NOT NULL AND ${SESSIONS_AHEAD})`,
       );
       return idsOf(rows);
     },
 
     async liveRuns() {
       const rows = await database.query(
-        `SELECT s.project_id AS "projectId", s.run_id AS "runId", ${micros('s.looked_at')} AS "lookedAt" FROM ${FILLED} WHERE ${ENABLED}`,
+        `SELECT s.project_id AS "projectId", s.run_id AS "runId", ${micros(past('s.looked_at'))} AS "lookedAt" FROM ${FILLED} WHERE ${ENABLED}`,
       );
       return z
         .array(z.object({ projectId: z.string(), runId: z.string(), lookedAt: count }))
