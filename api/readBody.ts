@@ -20,8 +20,12 @@ export type BodyKind = 'json' | 'records' | 'urlencoded' | 'multipart' | 'bytes'
 const SHORT_BODY_BYTES = 64 * 1024;
 /** Bytes that one step of decompression gives: each is handed to a thread and back, and a body of 14 MB took 850 of them. */
 const DECOMPRESSED_BYTES = 64 * 1024;
-/** Milliseconds for which the rest of a refused body is read and thrown away, so that its sender gets to read the answer. */
+/**
+ * Milliseconds between two looks at whether the rest of a refused body still comes, which is read and thrown away so that its sender gets to read the
+ * answer; and how many looks there are.
+ */
 const LINGER_MS = 5_000;
+const LINGER_LOOKS = 12;
 /** What recursive code reads and compares, ours and the stores', must not exhaust its stack; 256 levels of spans take 513. */
 const MAX_DEPTH = 1_024;
 
@@ -91,15 +95,23 @@ function textOf(pieces: readonly Buffer[], size: number): string {
 }
 
 /**
- * Lets the sender of a body that was not wanted read the answer: closing at once would reset the connection under it. Whoever goes on sending is
- * cut off.
+ * Lets the sender of a body that was not wanted read the answer: closing while it sends would reset the connection under it, and on a busy machine it
+ * sends for long. Whoever stops sending, or does not come to an end within a minute, is cut off.
  */
 export function discardRest(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return;
   response.once('finish', () => {
     if (request.complete || request.destroyed) return;
-    const cut = setTimeout(() => request.destroy(), LINGER_MS);
-    request.once('close', () => clearTimeout(cut));
+    let before = request.socket.bytesRead;
+    let looks = 0;
+    const look = () => {
+      const { bytesRead } = request.socket;
+      if (!request.complete && (bytesRead === before || ++looks === LINGER_LOOKS)) request.destroy();
+      before = bytesRead;
+    };
+    // Bytes that came while the process was busy are read after its timers have run.
+    const looking = setInterval(() => setImmediate(look), LINGER_MS);
+    request.once('close', () => clearInterval(looking));
     request.resume();
   });
 }

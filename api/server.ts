@@ -47,8 +47,10 @@ export async function listen(host: string, port: number, setting = 'PORT'): Prom
   server.on('clientError', refuseUnreadable);
   server.headersTimeout = HEADERS_MS;
   server.requestTimeout = REQUEST_MS;
-  // Clients keep connections open for long; a load balancer's idle time is a minute as a rule.
+  // Clients keep connections open for long; a load balancer's idle time is a minute as a rule. A connection is closed a good deal later than clients are
+  // told: a busy process closes it before it has read the request that has come, which is then reset.
   server.keepAliveTimeout = 75_000;
+  server.keepAliveTimeoutBuffer = 30_000;
   const address = server.address();
   const bound = typeof address === 'object' && address ? address.port : port;
   return {

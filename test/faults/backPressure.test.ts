@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -131,4 +132,32 @@ test('while the store stands still a flood is refused with 429, memory stays fla
   );
   // 600 requests of 520 KB are 300 MiB, whose values would be three times that.
   expect(highest - before).toBeLessThan(200 * MiB);
+});
+
+test('a sender that is refused and sends on for long, without looking at the answer, reads it all the same', {
+  timeout: 60_000,
+}, async () => {
+  const { url } = await startStalled();
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.pause();
+  const errors: Error[] = [];
+  socket.on('error', (err) => errors.push(err));
+  const chunk = 'x'.repeat(64 * 1024);
+  const chunks = 18;
+  socket.write(
+    `POST /projects/${newId()}/traces HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Encoding: unheard-of\r\nContent-Length: ${LIMIT}\r\n\r\n`,
+  );
+  for (let sent = 0; sent < chunks; sent++) {
+    socket.write(chunk);
+    await sleep(500);
+  }
+  const [answer] = (await once(socket.resume(), 'data')) as [Buffer];
+  expect(errors).toEqual([]);
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 415 /);
+  // Who stops sending is cut off.
+  const stopped = Date.now();
+  await once(socket, 'close');
+  expect(Date.now() - stopped).toBeLessThan(20_000);
 });

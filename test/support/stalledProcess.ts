@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { openBodyBounds } from '../../api/bodyBounds.ts';
+import { listen } from '../../api/server.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
@@ -35,6 +34,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (line === 'close') gate = Promise.withResolvers();
   else gate.resolve();
 });
-const server = app.listen(0, '127.0.0.1');
-await once(server, 'listening');
-console.log(JSON.stringify({ port: (server.address() as AddressInfo).port }));
+const server = await listen('127.0.0.1', 0);
+server.serve(app);
+console.log(JSON.stringify({ port: Number(new URL(server.url).port) }));
