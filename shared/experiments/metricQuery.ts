@@ -5,7 +5,7 @@ import { builtinById } from '../scorers/presets.ts';
 import type { ExperimentColumn, ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
 import type { ExperimentQuery } from './experimentStore.ts';
 
-type MetricFilter = Extract<ExperimentFilter, { value: number | [number, number] }>;
+type MetricFilter = Extract<ExperimentFilter, { value: number | number[] }>;
 
 export const isMetricFilter = (filter: ExperimentFilter): filter is MetricFilter => isMetricColumn(filter.name);
 const isMetricSort = (sort: ExperimentSort): boolean => isMetricColumn(sort.name);

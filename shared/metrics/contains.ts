@@ -1,3 +1,4 @@
+import { foldCase } from '../identifiers/foldCase.ts';
 import { REFERENCE } from './groups.ts';
 import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric } from './metric.ts';
@@ -16,7 +17,7 @@ export const contains: Metric = {
     // Every text contains the empty one: that would be a right answer to everything.
     if (datasetOutput === null || datasetOutput.trim() === '') return { notApplicable: NO_REFERENCE };
     if (output === null) return { notApplicable: 'the record has no output' };
-    const [text, wanted] = [output, datasetOutput.trim()].map((one) => normalized(one.toLowerCase())) as [string, string];
+    const [text, wanted] = [output, datasetOutput.trim()].map((one) => normalized(foldCase(one))) as [string, string];
     return { value: await inPieces(includesPieces(text, wanted), signal) };
   },
 };

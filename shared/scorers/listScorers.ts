@@ -1,6 +1,6 @@
 import type { ScorerFilter, ScorerSort } from '../wire/scorers.ts';
 import type { Scorer, ScorerStore } from './scorer.ts';
-import { textFits } from './textFits.ts';
+import { collectionFits, textFits } from './textFits.ts';
 
 /**
  * The scorers of `all` that fit every filter, in their order unless a sort is given. There are hundreds of them at most, so they are filtered here
@@ -32,11 +32,11 @@ function filterOver(filter: ScorerFilter, all: readonly Scorer[]): Test {
     case 'model_type':
       return (scorer) => textFits(filter, [scorer.definition.model_type ?? ''], true);
     case 'tags':
-      return (scorer) => textFits(filter, scorer.definition.tags ?? [], filter.case_sensitive);
+      return (scorer) => collectionFits(filter, scorer.definition.tags ?? []);
     case 'scoreable_node_types':
-      return (scorer) => textFits(filter, nodeTypesOf(scorer) ?? [], filter.case_sensitive);
+      return (scorer) => collectionFits(filter, nodeTypesOf(scorer) ?? []);
     case 'multimodal_capabilities':
-      return (scorer) => textFits(filter, scorer.definition.multimodal_capabilities ?? [], filter.case_sensitive);
+      return (scorer) => collectionFits(filter, scorer.definition.multimodal_capabilities ?? []);
     case 'created_at':
       return (scorer) => compares(filter, scorer.createdAt);
     case 'updated_at':

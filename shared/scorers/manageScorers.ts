@@ -1,4 +1,5 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { foldCase } from '../identifiers/foldCase.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
 import type { CreateLlmScorerVersionRequest, CreateScorerRequest, UpdateScorerRequest } from '../wire/scorers.ts';
 import { fittingKinds } from './fittingKinds.ts';
@@ -55,7 +56,7 @@ export async function updateScorer(
 ): Promise<Scorer> {
   const scorer = await getOwnScorer(store, id);
   const { name, default_version_id, ...settings } = input;
-  if (name && name.toLowerCase() !== scorer.name.toLowerCase()) {
+  if (name && foldCase(name) !== foldCase(scorer.name)) {
     refuseBuiltinName(name);
     await refuseTakenName(seen, name, id);
   }
@@ -183,7 +184,7 @@ function refuseBuiltinName(name: string): void {
 }
 
 async function refuseTakenName(seen: Pick<ScorerStore, 'list'>, name: string, id: string): Promise<void> {
-  const isTaken = (await seen.list()).some((other) => other.id !== id && other.name.toLowerCase() === name.toLowerCase());
+  const isTaken = (await seen.list()).some((other) => other.id !== id && foldCase(other.name) === foldCase(name));
   if (isTaken) throw nameTaken(name);
 }
 

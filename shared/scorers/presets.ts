@@ -1,4 +1,5 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
+import { foldCase } from '../identifiers/foldCase.ts';
 import { derivedId } from '../identifiers/ids.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
@@ -10,7 +11,7 @@ const presetId = (metric: Metric): string => derivedId('built-in scorer', metric
 
 const byId = new Map(builtinMetrics.map((metric) => [presetId(metric), metric]));
 const byKey = new Map(
-  builtinMetrics.flatMap((metric) => [metric.label, metric.name].map((key) => [key.toLowerCase(), metric] as const)),
+  builtinMetrics.flatMap((metric) => [metric.label, metric.name].map((key) => [foldCase(key), metric] as const)),
 );
 
 /** Built-in metrics as the scorers that clients look for by label or wire name. */
@@ -58,6 +59,6 @@ export const builtinColumns: readonly ColumnDef[] = [...byId].map(([scorerId, me
 
 /** The built-in metric with this wire name or label, in any case. */
 export const builtinByName = (nameOrLabel: string): { scorerId: string; metric: Metric } | undefined => {
-  const metric = byKey.get(nameOrLabel.trim().toLowerCase());
+  const metric = byKey.get(foldCase(nameOrLabel.trim()));
   return metric && { scorerId: presetId(metric), metric };
 };

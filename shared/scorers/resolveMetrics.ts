@@ -2,6 +2,7 @@ import { onlyOne } from '../assets/onlyOne.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
+import { foldCase } from '../identifiers/foldCase.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
@@ -123,9 +124,10 @@ async function byName(store: ScorerLookup, given: NamedScorerConfig, own: readon
   };
   const builtin = builtinByName(name);
   if (builtin) return byConfig(store, { ...settings, id: builtin.scorerId, scorer_type: 'preset' }, undefined);
-  const key = name.trim().toLowerCase();
-  const named = own.filter((one) => one.name.toLowerCase() === key);
-  const scorer = onlyOne('scorer', name, named) ?? own.find((one) => [one.id, one.definition.label?.toLowerCase()].includes(key));
+  const key = foldCase(name.trim());
+  const named = own.filter((one) => foldCase(one.name) === key);
+  const scorer =
+    onlyOne('scorer', name, named) ?? own.find((one) => [one.id, foldCase(one.definition.label ?? '')].includes(key));
   if (!scorer) return { problem: `no metric is called ${JSON.stringify(name)}; nearest: ${nearest(name, own)}` };
   return byConfig(store, { ...settings, id: scorer.id, scorer_type: scorer.scorerType }, scorer);
 }

@@ -1,3 +1,29 @@
+import { foldCase } from '../identifiers/foldCase.ts';
+
+/** Whether a filter on a list of texts holds for one, as `collection` of records (docs/search.md): `eq` says all that is in it. */
+export function collectionFits(
+  filter: { operator: 'eq' | 'contains' | 'one_of' | 'not_in'; value: string | string[]; case_sensitive: boolean },
+  values: readonly string[],
+): boolean {
+  const fold = (text: string) => (filter.case_sensitive ? text : foldCase(text));
+  const wanted = [filter.value].flat().map(fold);
+  const found = values.map(fold);
+  const hasAll = () => wanted.every((one) => found.includes(one));
+  const hasAny = () => wanted.some((one) => found.includes(one));
+  switch (filter.operator) {
+    case 'eq':
+      return hasAll() && found.every((one) => wanted.includes(one));
+    case 'contains':
+      return hasAll();
+    case 'one_of':
+      return hasAny();
+    case 'not_in':
+      return !hasAny();
+    default:
+      return filter.operator satisfies never;
+  }
+}
+
 /**
  * Whether a filter on texts holds for a list of values: when one of them fits; with `ne` and `not_in` when none does. `contains` looks for a part.
  */
@@ -6,7 +32,7 @@ export function textFits(
   values: readonly string[],
   caseSensitive: boolean,
 ): boolean {
-  const fold = (text: string) => (caseSensitive ? text : text.toLowerCase());
+  const fold = (text: string) => (caseSensitive ? text : foldCase(text));
   const wanted = [filter.value].flat().map(fold);
   const found = values.map(fold);
   if (filter.operator === 'contains') return found.some((value) => wanted.some((part) => value.includes(part)));

@@ -4,7 +4,7 @@ import { AnnotationAggregate, AnnotationRating, Label } from './annotationRating
 import { BodyFlag, PageFields, Uuid } from './common.ts';
 import { NameOrText } from './datasets.ts';
 import { DeletionFilterExpression, type Filter, FilterExpression } from './filters.ts';
-import { ValueByOperator } from './listFilters.ts';
+import { IdFilter, NumberFilter, TextFilter, TimeFilter } from './listFilters.ts';
 import { MAX_PAGE, SelectColumns, SortClause } from './recordSearch.ts';
 import { ComparedTime } from './time.ts';
 
@@ -163,51 +163,17 @@ export const AnnotationQueueDetailsResponse = z
   })
   .meta({ id: 'AnnotationQueueDetailsResponse' });
 
-const listOrOne = z.union([z.string(), z.array(z.string()).max(10_000)]);
-const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
-const timeFilter = <const N extends string>(name: N) =>
-  z.object({ name: z.literal(name), operator: z.enum(comparisons), value: ComparedTime });
-const numberFilter = <const N extends string>(name: N) =>
-  z
-    .object({
-      name: z.literal(name),
-      operator: z.enum([...comparisons, 'between']),
-      value: z.union([z.number(), z.array(z.number())]),
-    })
-    .refine(
-      ({ operator, value }) => (operator === 'between' ? Array.isArray(value) && value.length === 2 : !Array.isArray(value)),
-      { path: ['value'], error: 'between takes a list of two numbers, the other operators one number' },
-    );
-
 export const AnnotationQueueFilter = z.discriminatedUnion('name', [
-  z
-    .object({
-      name: z.literal('id'),
-      operator: z
-        .enum(['eq', 'ne', 'one_of', 'not_in', 'contains'])
-        .nullish()
-        .transform((operator) => operator ?? 'eq'),
-      value: listOrOne,
-    })
-    .transform(ValueByOperator)
-    .meta({ id: 'AnnotationQueueIDFilter' }),
-  z
-    .object({
-      name: z.literal('name'),
-      operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
-      value: listOrOne,
-      case_sensitive: BodyFlag(true),
-    })
-    .transform(ValueByOperator)
-    .meta({ id: 'AnnotationQueueNameFilter' }),
+  IdFilter('id').meta({ id: 'AnnotationQueueIDFilter' }),
+  TextFilter('name').meta({ id: 'AnnotationQueueNameFilter' }),
   z.object({ name: z.literal('project_id'), value: Uuid }).meta({ id: 'AnnotationQueueProjectFilter' }),
-  timeFilter('created_at').meta({ id: 'AnnotationQueueCreatedAtFilter' }),
-  timeFilter('updated_at').meta({ id: 'AnnotationQueueUpdatedAtFilter' }),
-  numberFilter('num_log_records').meta({ id: 'AnnotationQueueNumLogRecordsFilter' }),
-  numberFilter('num_annotators').meta({ id: 'AnnotationQueueNumAnnotatorsFilter' }),
-  numberFilter('num_users').meta({ id: 'AnnotationQueueNumUsersFilter' }),
-  numberFilter('overall_progress').meta({ id: 'AnnotationQueueOverallProgressFilter' }),
-  numberFilter('num_templates').meta({ id: 'AnnotationQueueNumTemplatesFilter' }),
+  TimeFilter('created_at').meta({ id: 'AnnotationQueueCreatedAtFilter' }),
+  TimeFilter('updated_at').meta({ id: 'AnnotationQueueUpdatedAtFilter' }),
+  NumberFilter('num_log_records').meta({ id: 'AnnotationQueueNumLogRecordsFilter' }),
+  NumberFilter('num_annotators').meta({ id: 'AnnotationQueueNumAnnotatorsFilter' }),
+  NumberFilter('num_users').meta({ id: 'AnnotationQueueNumUsersFilter' }),
+  NumberFilter('overall_progress').meta({ id: 'AnnotationQueueOverallProgressFilter' }),
+  NumberFilter('num_templates').meta({ id: 'AnnotationQueueNumTemplatesFilter' }),
 ]);
 export type AnnotationQueueFilter = z.output<typeof AnnotationQueueFilter>;
 
@@ -321,7 +287,7 @@ export const AnnotationQueuePartialSearchRequest = z
       .transform((given) => given ?? 0),
     limit: z
       .int()
-      .min(1)
+      .min(0)
       .nullish()
       .transform((given) => Math.min(given ?? 100, MAX_PAGE)),
     previous_last_row_id: Uuid.nullish(),

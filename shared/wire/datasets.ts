@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AnyNumber } from './anyNumber.ts';
 import { BodyFlag, orDefault, PageFields, Uuid } from './common.ts';
-import { ValueByOperator } from './listFilters.ts';
+import { IdFilter, TextFilter } from './listFilters.ts';
 import { mapOf } from './mapOf.ts';
 
 /** Who made or changed something. */
@@ -152,28 +152,12 @@ export const ListDatasetResponse = z.object({ ...PageFields, datasets: z.array(D
 
 const texts = z.array(z.string());
 
-const nameFilter = z
-  .object({
-    name: z.literal('name'),
-    operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
-    value: z.union([z.string(), texts]),
-    case_sensitive: BodyFlag(true),
-  })
-  .transform(ValueByOperator);
-const idFilter = z
-  .object({
-    name: z.literal('id'),
-    operator: orDefault(z.enum(['eq', 'ne', 'one_of', 'not_in', 'contains']), 'eq'),
-    value: z.union([z.string(), texts]),
-  })
-  .transform(ValueByOperator);
-
 export const DatasetFilter = z.discriminatedUnion('name', [
-  nameFilter,
+  TextFilter('name'),
   z.object({ name: z.literal('draft'), operator: orDefault(z.enum(['eq', 'ne']), 'eq'), value: z.boolean() }),
   z.object({ name: z.literal('used_in_project'), value: Uuid }),
   z.object({ name: z.literal('not_in_project'), value: Uuid }),
-  idFilter,
+  IdFilter('id'),
 ]);
 export type DatasetFilter = z.output<typeof DatasetFilter>;
 

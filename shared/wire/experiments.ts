@@ -3,7 +3,7 @@ import { UserInfo } from './accounts.ts';
 import { RatingAggregates } from './annotationRatings.ts';
 import { BodyFlag, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { FilterList } from './filters.ts';
-import { IdFilter, TextFilter, TimeFilter } from './listFilters.ts';
+import { IdFilter, numberFields, numbersFit, TextFilter, TimeFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
@@ -88,15 +88,8 @@ const MetricName = z
   .regex(/^metrics\/./, { error: 'must be the id of a column: metrics/ and the name of a metric' });
 /** By the figure that stands for a metric in `aggregate_metrics`; experiments without it match nothing. */
 const MetricFilter = z
-  .object({
-    name: MetricName,
-    operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'between']),
-    value: z.union([z.number(), z.tuple([z.number(), z.number()])]),
-  })
-  .refine(({ operator, value }) => (operator === 'between') === Array.isArray(value), {
-    path: ['value'],
-    error: 'two numbers go with between, one number with every other operator',
-  })
+  .object({ name: MetricName, ...numberFields })
+  .superRefine(numbersFit)
   .meta({ id: 'ExperimentMetricFilter' });
 
 /** The discriminator is `name`; one client adds keys of its own, which are ignored. */

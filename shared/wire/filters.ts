@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BodyFlag, documentedAs, orDefault, Uuid } from './common.ts';
+import { numberFields, numbersFit } from './listFilters.ts';
 import { Text } from './recordParts.ts';
 import { ComparedTime } from './time.ts';
 
@@ -26,19 +27,7 @@ const DateFilter = z.object({
   operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']),
   value: ComparedTime,
 });
-const NumberFilter = z
-  .object({
-    type: z.literal('number'),
-    ...column,
-    operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'between']),
-    value: z.union([z.number(), z.array(z.number()).max(MAX_VALUES)]),
-  })
-  .superRefine(({ operator, value }, context) => {
-    const isPair = Array.isArray(value) && value.length === 2;
-    if (operator === 'eq' || operator === 'ne' || (operator === 'between' ? isPair : !Array.isArray(value))) return;
-    const message = operator === 'between' ? 'between needs an array of two numbers' : `${operator} needs one number`;
-    context.addIssue({ code: 'custom', path: ['value'], message });
-  });
+const NumberFilter = z.object({ type: z.literal('number'), ...column, ...numberFields }).superRefine(numbersFit);
 const BooleanFilter = z.object({ type: z.literal('boolean'), ...column, operator: equality, value: z.boolean() });
 const CollectionFilter = z.object({
   type: z.literal('collection'),

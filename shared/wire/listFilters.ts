@@ -2,43 +2,50 @@ import { z } from 'zod';
 import { BodyFlag, orDefault } from './common.ts';
 import { ComparedTime } from './time.ts';
 
-// Filters of the lists of projects, experiments and assets. Those of records are in filters.ts.
+// Filters of the lists of projects, experiments and assets. Those of records are in filters.ts; a list of values means the same in both: any of them.
 
-export const anyOperator = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
+const matching = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
+const equality = z.enum(['eq', 'ne', 'one_of', 'not_in']);
 
-export const ValueOrList = z.union([z.string(), z.array(z.string()).max(10_000)]);
-/** One value, or for `one_of` and `not_in` a list (where a single value counts as a list of one). */
-export const fitsOperator = ({ operator, value }: { operator: string; value: unknown }) =>
-  !Array.isArray(value) || operator === 'one_of' || operator === 'not_in';
-export const listRule = { path: ['value'], error: 'a list of values goes with one_of and not_in only' };
+/** Values of one list. */
+const MAX_VALUES = 10_000;
+/** Each of them is looked for in every name. */
+const MAX_PARTS = 100;
+
+const ValueOrList = z.union([z.string(), z.array(z.string()).max(MAX_VALUES)]);
+const hasFewParts = ({ operator, value }: { operator: string; value: string | string[] }) =>
+  operator !== 'contains' || !Array.isArray(value) || value.length <= MAX_PARTS;
+const partsRule = { path: ['value'], error: `contains takes at most ${MAX_PARTS} values` };
 
 export const IdFilter = <const N extends string>(name: N) =>
-  z
-    .object({
-      name: z.literal(name),
-      operator: orDefault(z.enum(['eq', 'ne', 'one_of', 'not_in', 'contains']), 'eq'),
-      value: ValueOrList,
-    })
-    .refine(fitsOperator, listRule);
+  z.object({ name: z.literal(name), operator: orDefault(matching, 'eq'), value: ValueOrList }).refine(hasFewParts, partsRule);
 
 export const TextFilter = <const N extends string>(name: N) =>
   z
-    .object({ name: z.literal(name), operator: anyOperator, value: ValueOrList, case_sensitive: BodyFlag(true) })
-    .refine(fitsOperator, listRule);
+    .object({ name: z.literal(name), operator: matching, value: ValueOrList, case_sensitive: BodyFlag(true) })
+    .refine(hasFewParts, partsRule);
 
-export const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
+/** A filter on a column of few values, such as a type. */
+export const ChoiceFilter = <const N extends string>(name: N) =>
+  z.object({ name: z.literal(name), operator: equality, value: ValueOrList });
+
+const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
 
 export const TimeFilter = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), operator: z.enum(comparisons), value: ComparedTime });
 
-/** A value fits its operator: a list for `one_of` and `not_in`, else one value. A single value for a list operator is a list of one. */
-export const ValueByOperator = <T extends { operator: string; value: string | string[] }>(
-  filter: T,
-  context: z.RefinementCtx,
-): T => {
-  const takesList = filter.operator === 'one_of' || filter.operator === 'not_in';
-  if (takesList && typeof filter.value === 'string') return { ...filter, value: [filter.value] };
-  if (!takesList && Array.isArray(filter.value))
-    context.addIssue({ code: 'custom', path: ['value'], message: `${filter.operator} takes one value, not a list` });
-  return filter;
+/** What a filter on numbers compares by, and with: two numbers for `between`, any number of them for `eq` and `ne`, else one. */
+export const numberFields = {
+  operator: z.enum([...comparisons, 'between']),
+  value: z.union([z.number(), z.array(z.number()).max(MAX_VALUES)]),
 };
+type Numbers = z.output<z.ZodObject<typeof numberFields>>;
+export function numbersFit({ operator, value }: Numbers, context: z.RefinementCtx): void {
+  const isPair = Array.isArray(value) && value.length === 2;
+  if (operator === 'eq' || operator === 'ne' || (operator === 'between' ? isPair : !Array.isArray(value))) return;
+  const message = operator === 'between' ? 'between needs an array of two numbers' : `${operator} needs one number`;
+  context.addIssue({ code: 'custom', path: ['value'], message });
+}
+
+export const NumberFilter = <const N extends string>(name: N) =>
+  z.object({ name: z.literal(name), ...numberFields }).superRefine(numbersFit);

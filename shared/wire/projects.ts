@@ -1,30 +1,13 @@
 import { z } from 'zod';
 import { ProjectRole, permissionsOf, projectActions, User, UserInfo } from './accounts.ts';
 import { BodyFlag, PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
-import { comparisons, fitsOperator, IdFilter, listRule, TextFilter, TimeFilter, ValueOrList } from './listFilters.ts';
+import { ChoiceFilter, IdFilter, NumberFilter, TextFilter, TimeFilter } from './listFilters.ts';
 
 export const projectTypes = ['prompt_evaluation', 'llm_monitor', 'protect', 'gen_ai'] as const;
 const ProjectType = z.enum(projectTypes).meta({ id: 'ProjectType' });
 const labels = ['sample'] as const;
 
 export const ProjectParams = z.object({ project_id: Uuid });
-
-const TypeFilter = z
-  .object({ name: z.literal('type'), operator: z.enum(['eq', 'ne', 'one_of', 'not_in']), value: ValueOrList })
-  .refine(fitsOperator, listRule);
-const RunsFilter = z
-  .object({
-    name: z.literal('runs'),
-    operator: z.enum([...comparisons, 'between']),
-    value: z.union([z.number(), z.array(z.number())]),
-  })
-  .refine(
-    ({ operator, value }) => (operator === 'between' ? Array.isArray(value) && value.length === 2 : !Array.isArray(value)),
-    {
-      path: ['value'],
-      error: 'between takes a list of two numbers, the other operators one number',
-    },
-  );
 
 const SortBy = <const N extends string>(name: N) =>
   z.object({
@@ -35,11 +18,11 @@ const SortBy = <const N extends string>(name: N) =>
 export const ProjectFilter = z.discriminatedUnion('name', [
   IdFilter('id'),
   TextFilter('name'),
-  TypeFilter,
+  ChoiceFilter('type'),
   IdFilter('creator'),
   TimeFilter('created_at'),
   TimeFilter('updated_at'),
-  RunsFilter,
+  NumberFilter('runs'),
   z.object({ name: z.literal('bookmark'), value: z.boolean() }),
 ]);
 export const ProjectSort = z.discriminatedUnion('name', [

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BodyFlag, orDefault, PageFields, Uuid } from './common.ts';
 import { NameOrText, Permission, UserInfo } from './datasets.ts';
-import { anyOperator, ValueByOperator } from './listFilters.ts';
+import { IdFilter, TextFilter } from './listFilters.ts';
 
 /** A key that may be absent or null, and then has this value. */
 const ContentPart = z.discriminatedUnion('type', [
@@ -99,13 +99,9 @@ export const TemplateResponse = z.object({
   created_by_user: UserInfo.nullable(),
 });
 
-const textOrTexts = z.union([z.string(), z.array(z.string())]);
-
 export const TemplateFilter = z.discriminatedUnion('name', [
-  z
-    .object({ name: z.literal('name'), operator: anyOperator, value: textOrTexts, case_sensitive: BodyFlag(true) })
-    .transform(ValueByOperator),
-  z.object({ name: z.literal('creator'), operator: orDefault(anyOperator, 'eq'), value: textOrTexts }).transform(ValueByOperator),
+  TextFilter('name'),
+  IdFilter('creator'),
   z.object({ name: z.literal('used_in_project'), value: Uuid }),
   z.object({ name: z.literal('not_in_project'), value: Uuid }),
 ]);

@@ -1,3 +1,4 @@
+import { foldCase } from '../../shared/identifiers/foldCase.ts';
 import type { Filter, FilterLeaf } from '../../shared/wire/filters.ts';
 
 /** A record's value in a column; undefined where it has none. */
@@ -39,7 +40,7 @@ function matchesLeaf(
       return leaf.operator === 'ne' || leaf.operator === 'not_in' ? !isOne : isOne;
     }
     case 'text': {
-      const fold = (text: string) => (leaf.case_sensitive ? text : text.toLowerCase());
+      const fold = (text: string) => (leaf.case_sensitive ? text : foldCase(text));
       const wanted = list(leaf.value).map(fold);
       const subject = fold(String(value));
       if (leaf.operator === 'contains') return wanted.some((part) => subject.includes(part));
@@ -47,7 +48,7 @@ function matchesLeaf(
       return leaf.operator === 'ne' || leaf.operator === 'not_in' ? !isOne : isOne;
     }
     case 'collection': {
-      const fold = (text: string) => (leaf.case_sensitive ? text : text.toLowerCase());
+      const fold = (text: string) => (leaf.case_sensitive ? text : foldCase(text));
       const wanted = list(leaf.value).map(fold);
       const held = (value as readonly string[]).map(fold);
       const all = wanted.every((one) => held.includes(one));

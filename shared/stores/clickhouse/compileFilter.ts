@@ -243,7 +243,7 @@ const idList = (ids: string[], bind: Bind): string =>
 
 function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: ColumnSql, bind: Bind): string {
   const values = list(leaf.value);
-  const fold = (text: string): string => (leaf.case_sensitive ? text : `lowerUTF8(${text})`);
+  const fold = (text: string): string => (leaf.case_sensitive ? text : `caseFoldUTF8(${text})`);
   if (leaf.operator === 'contains') {
     // LIKE over this very expression, because the text indexes serve no other form.
     const like = (part: string): string => `${fold(subject)} LIKE ${fold(bind(`%${likeLiteral(part)}%`, 'String'))}`;
@@ -255,13 +255,13 @@ function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: 
 
 /** What stands right of an IN: of folded texts a subquery, as the engine makes no set of an array that is computed. */
 const textSet = (texts: string, isCaseSensitive: boolean): string =>
-  isCaseSensitive ? texts : `(SELECT lowerUTF8(arrayJoin(${texts})))`;
+  isCaseSensitive ? texts : `(SELECT caseFoldUTF8(arrayJoin(${texts})))`;
 
 const likeLiteral = (text: string): string => text.replaceAll(/[\\%_]/g, '\\$&');
 
 /** `eq`: exactly these values, in any order; `contains`: all of them; `one_of`: any; `not_in`: none. */
 function collectionSql(leaf: ColumnLeaf & { type: 'collection' }, value: string, bind: Bind): string {
-  const fold = (array: string): string => (leaf.case_sensitive ? array : `arrayMap(text -> lowerUTF8(text), ${array})`);
+  const fold = (array: string): string => (leaf.case_sensitive ? array : `arrayMap(text -> caseFoldUTF8(text), ${array})`);
   const subject = fold(value);
   const wanted = bind(list(leaf.value), 'Array(String)');
   const hasAll = `hasAll(${subject}, ${fold(wanted)})`;

@@ -1,7 +1,7 @@
 /** Collects the values of one statement; `bind` gives the placeholder that stands for a value in its text. */
 export interface Binder {
   readonly values: unknown[];
-  bind(value: unknown, type: 'text' | 'text[]' | 'uuid' | 'uuid[]' | 'boolean' | 'float8' | 'int8'): string;
+  bind(value: unknown, type: 'text' | 'text[]' | 'uuid' | 'uuid[]' | 'boolean' | 'float8' | 'float8[]' | 'int8'): string;
 }
 
 export function createBinder(): Binder {
@@ -14,16 +14,28 @@ type TextOperator = 'eq' | 'ne' | 'contains' | 'one_of' | 'not_in';
 const comparisonSql = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 type Comparison = keyof typeof comparisonSql;
 
-/** A condition on `column`, an expression of type text that is never null. A single value of `one_of` and `not_in` counts as a list of one. */
+/** Stands in for ı, which folds to itself, on the way through upper case, which would make an i of it. No name has this private character. */
+const IN_PLACE_OF_DOTLESS_I = "U&'\\E000'";
+
+/**
+ * What `foldCase` (identifiers/foldCase.ts) makes of a text, in SQL. `casefold` does the same from Postgres 18 on. The collation is named because lower and
+ * upper follow that of the database otherwise, and under C know no letters beyond ASCII.
+ */
+function foldedSql(text: string): string {
+  const lowered = `translate(lower(${text} COLLATE "und-x-icu"), 'ı', ${IN_PLACE_OF_DOTLESS_I})`;
+  return `translate(lower(upper(${lowered})), 'ς' || ${IN_PLACE_OF_DOTLESS_I}, 'σı')`;
+}
+
+/** A condition on `column`, an expression of type text that is never null. A list stands for any of its values, whichever operator carries it. */
 export function textCondition(
   column: string,
   { operator, value, caseSensitive }: { operator: TextOperator; value: string | readonly string[]; caseSensitive: boolean },
   bind: Bind,
 ): string {
-  const fold = (text: string) => (caseSensitive ? text : `lower(${text})`);
-  const values = typeof value === 'string' ? [value] : value;
-  if (operator === 'contains') return `strpos(${fold(column)}, ${fold(bind(values[0] ?? '', 'text'))}) > 0`;
-  const listed = `${fold(column)} IN (SELECT ${fold('v')} FROM unnest(${bind(values, 'text[]')}) v)`;
+  const fold = (text: string) => (caseSensitive ? text : foldedSql(text));
+  const wanted = `unnest(${bind(typeof value === 'string' ? [value] : value, 'text[]')}) v`;
+  if (operator === 'contains') return `EXISTS (SELECT 1 FROM ${wanted} WHERE strpos(${fold(column)}, ${fold('v')}) > 0)`;
+  const listed = `${fold(column)} IN (SELECT ${fold('v')} FROM ${wanted})`;
   return operator === 'ne' || operator === 'not_in' ? `NOT ${listed}` : listed;
 }
 
@@ -32,19 +44,26 @@ export const idCondition = (
   column: string,
   leaf: { operator: TextOperator; value: string | readonly string[] },
   bind: Bind,
-): string => textCondition(`${column}::text`, { ...leaf, caseSensitive: false }, bind);
+): string => {
+  const value = [leaf.value].flat().map((text) => text.toLowerCase());
+  return textCondition(`${column}::text`, { ...leaf, value, caseSensitive: true }, bind);
+};
 
 /** A condition on a timestamptz `column`, to the millisecond that is stored. */
 export function timeCondition(column: string, { operator, value }: { operator: Comparison; value: string }, bind: Bind): string {
   return `${column} ${comparisonSql[operator]} to_timestamp(${bind(Date.parse(value), 'float8')} / 1000)`;
 }
 
+/** A condition on a number. A list of `eq` stands for any of its values, that of `ne` for none; a column without a value fits neither. */
 export function numberCondition(
   column: string,
   { operator, value }: { operator: Comparison | 'between'; value: number | readonly number[] },
   bind: Bind,
 ): string {
-  const [first = 0, last = 0] = typeof value === 'number' ? [value] : value;
+  const values = typeof value === 'number' ? [value] : value;
+  if (operator === 'eq') return `${column} = ANY (${bind(values, 'float8[]')})`;
+  if (operator === 'ne') return `(${column} IS NOT NULL AND ${column} <> ALL (${bind(values, 'float8[]')}))`;
+  const [first = 0, last = 0] = values;
   if (operator === 'between') return `${column} BETWEEN ${bind(first, 'float8')} AND ${bind(last, 'float8')}`;
   return `${column} ${comparisonSql[operator]} ${bind(first, 'float8')}`;
 }

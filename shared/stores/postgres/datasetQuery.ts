@@ -1,44 +1,42 @@
 import type { DatasetQuery } from '../../datasets/dataset.ts';
 import type { DatasetFilter, DatasetSort } from '../../wire/datasets.ts';
 import { listedSql } from './assetAccess.ts';
-import { createBinder } from './conditions.ts';
-import { lowerCase, nameSql, textSql } from './textFilter.ts';
+import { type Binder, createBinder, idCondition, textCondition } from './conditions.ts';
 
 /** What finds and orders datasets, over the alias `d`. Hidden datasets are found by name or id only. */
 export function datasetQuery({ viewer, filters, sort }: Pick<DatasetQuery, 'viewer' | 'filters' | 'sort'>) {
-  const { values, bind: bindAs } = createBinder();
-  const bind = (value: unknown) => `$${values.push(value)}`;
+  const { values, bind } = createBinder();
   const asked = filters.map((filter) => filterSql(filter, bind));
   const namesOne = filters.some((filter) => (filter.name === 'name' || filter.name === 'id') && filter.operator === 'eq');
   const where = [
     'd.deleted_at IS NULL',
     ...(namesOne ? [] : ['NOT d.hidden']),
     ...asked,
-    listedSql('dataset', 'd', viewer, bindAs),
+    listedSql('dataset', 'd', viewer, bind),
   ].join(' AND ');
   const whereOnly = [...values];
   const order = `${sort ? `${sortSql(sort, bind)} ${sort.ascending ? 'ASC NULLS FIRST' : 'DESC NULLS LAST'}` : 'd.updated_at DESC'}, d.created_at DESC, d.id`;
   return { where, order, params: { whereOnly, all: values } };
 }
 
-function filterSql(filter: DatasetFilter, bind: (value: unknown) => string): string {
+function filterSql(filter: DatasetFilter, bind: Binder['bind']): string {
   switch (filter.name) {
     case 'name':
-      return nameSql('d.name', filter, bind);
+      return textCondition('d.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
     case 'id':
-      return textSql('d.id::text', filter.operator, lowerCase(filter.value), bind);
+      return idCondition('d.id', filter, bind);
     case 'draft':
-      return `d.draft ${filter.operator === 'eq' ? '=' : '<>'} ${bind(filter.value)}`;
+      return `d.draft ${filter.operator === 'eq' ? '=' : '<>'} ${bind(filter.value, 'boolean')}`;
     case 'used_in_project':
-      return `EXISTS (SELECT 1 FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(filter.value)})`;
+      return `EXISTS (SELECT 1 FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(filter.value, 'uuid')})`;
     case 'not_in_project':
-      return `NOT EXISTS (SELECT 1 FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(filter.value)})`;
+      return `NOT EXISTS (SELECT 1 FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(filter.value, 'uuid')})`;
     default:
       return filter satisfies never;
   }
 }
 
-function sortSql(sort: DatasetSort, bind: (value: unknown) => string): string {
+function sortSql(sort: DatasetSort, bind: Binder['bind']): string {
   switch (sort.name) {
     case 'name':
     case 'created_at':
@@ -49,9 +47,9 @@ function sortSql(sort: DatasetSort, bind: (value: unknown) => string): string {
     case 'project_count':
       return '(SELECT count(*) FROM dataset_projects p WHERE p.dataset_id = d.id)';
     case 'project_last_used_at':
-      return `(SELECT p.last_used_at FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(sort.value)})`;
+      return `(SELECT p.last_used_at FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(sort.value, 'uuid')})`;
     case 'last_edited_by_user_at':
-      return `(SELECT max(e.created_at) FROM dataset_versions e WHERE e.dataset_id = d.id AND e.created_by = ${bind(sort.value)})`;
+      return `(SELECT max(e.created_at) FROM dataset_versions e WHERE e.dataset_id = d.id AND e.created_by = ${bind(sort.value, 'uuid')})`;
     default:
       return sort satisfies never;
   }

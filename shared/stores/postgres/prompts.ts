@@ -5,9 +5,8 @@ import type { PromptTemplate } from '../../prompts/render.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { PromptRunSettings, Template, type TemplateFilter } from '../../wire/prompts.ts';
 import { addOwner, listedNames, listedSql, markDeleted } from './assetAccess.ts';
-import { createBinder } from './conditions.ts';
+import { type Binder, createBinder, idCondition, textCondition } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
-import { lowerCase, nameSql, textSql } from './textFilter.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const VersionRow = z
@@ -118,14 +117,13 @@ export function promptStore(database: Database): PromptStore {
     },
 
     async query({ viewer, filters, sort, page }) {
-      const { values, bind: bindAs } = createBinder();
-      const bind = (value: unknown) => `$${values.push(value)}`;
+      const { values, bind } = createBinder();
       const namesOne = filters.some((filter) => filter.name === 'name' && filter.operator === 'eq');
       const where = [
         't.deleted_at IS NULL',
         ...(namesOne ? [] : ['NOT t.hidden']),
         ...filters.map((filter) => filterSql(filter, bind)),
-        listedSql('prompt', 't', viewer, bindAs),
+        listedSql('prompt', 't', viewer, bind),
       ].join(' AND ');
       const order = sort ? `t.${sort.name} ${sort.ascending ? 'ASC' : 'DESC'}` : 't.updated_at DESC';
       const counted = await database.maybeOne(`SELECT count(*)::int AS total FROM prompt_templates t WHERE ${where}`, values);
@@ -229,16 +227,16 @@ function orNameTaken(err: unknown, name: string): never {
 }
 
 /** Boolean SQL over the alias `t`. Hidden prompts are found by name or id only. */
-function filterSql(filter: TemplateFilter, bind: (value: unknown) => string): string {
+function filterSql(filter: TemplateFilter, bind: Binder['bind']): string {
   switch (filter.name) {
     case 'name':
-      return nameSql('t.name', filter, bind);
+      return textCondition('t.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
     case 'creator':
-      return textSql('t.created_by::text', filter.operator, lowerCase(filter.value), bind);
+      return idCondition('t.created_by', filter, bind);
     case 'used_in_project':
-      return `EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value)})`;
+      return `EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value, 'uuid')})`;
     case 'not_in_project':
-      return `NOT EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value)})`;
+      return `NOT EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value, 'uuid')})`;
     default:
       return filter satisfies never;
   }
