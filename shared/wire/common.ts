@@ -18,16 +18,19 @@ export const orDefault = <T extends z.ZodType>(schema: T, value: z.output<T>) =>
 /** A boolean of a body. */
 export const BodyFlag = (byDefault: boolean) => orDefault(z.boolean(), byDefault);
 
+/** A page of none is one, too, here and of records: it says how many there are. */
+const MIN_PAGE = 0;
+
 /** Paging by offset, as query parameters. */
 export const PageQuery = z.object({
   starting_token: z.coerce.number().int().min(0).default(0),
-  limit: z.coerce.number().int().min(1).max(100_000).default(100),
+  limit: z.coerce.number().int().min(MIN_PAGE).max(100_000).default(100),
 });
 
 /** Paging by offset, inside a body. */
 export const PageBody = z.object({
   starting_token: orDefault(z.number().int().min(0), 0),
-  limit: orDefault(z.number().int().min(1).max(100_000), 100),
+  limit: orDefault(z.number().int().min(MIN_PAGE).max(100_000), 100),
 });
 
 export interface PageRequest {

@@ -149,7 +149,7 @@ export const ComparedRowsRequest = z
       ),
     failed_rows: failedRows,
     starting_token: z.int().min(0).nullish(),
-    limit: z.int().min(1).max(500).nullish().describe('50 without it.'),
+    limit: z.int().min(0).max(500).nullish().describe('50 without it.'),
   })
   .meta({
     id: 'ComparedRowsRequest',

@@ -342,7 +342,7 @@ describe('listing', () => {
     for (const wrong of [
       { filters: [{ name: 'size', value: 3 }] },
       { sort: { name: 'size' } },
-      { limit: 0 },
+      { limit: -1 },
       { starting_token: -1 },
     ])
       expect((await service.call('POST', `${experimentsOf(project)}/search`, wrong)).status).toBe(422);
