@@ -5,6 +5,7 @@ import { type ExperimentDefinition, ValueError } from '../client/index.ts';
 import { checkDefinitionKeys } from '../client/runExperimentOptions.ts';
 import { lendClient } from './clientForFiles.ts';
 import { usageError } from './commandError.ts';
+import { moduleHint } from './moduleHint.ts';
 import { withoutControlCharacters } from './terminal.ts';
 
 const howItEnds = 'end it with export default defineExperiment({ … })';
@@ -21,7 +22,8 @@ export async function loadExperiment(folder: string, file: string): Promise<Expe
   try {
     exported = (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (cause) {
-    throw usageError(`${file} cannot be loaded: ${reasonOf(cause, path)}`, { cause });
+    const hint = await moduleHint(cause);
+    throw usageError(`${file} cannot be loaded: ${reasonOf(cause, path)}${hint ? `; ${hint}` : ''}`, { cause });
   }
   const { default: definition } = exported;
   if (definition === undefined) throw usageError(`${file} exports no experiment: ${howItEnds}`);
