@@ -1,4 +1,4 @@
-import type { ExperimentProgress } from '../../client/index.ts';
+import type { ExperimentProgress, ExperimentResponse } from '../../client/index.ts';
 import { type StartAgainOptions, startAgain } from '../../client/startAgain.ts';
 import { usageError } from '../commandError.ts';
 import { connect } from '../connect.ts';
@@ -21,9 +21,19 @@ export async function retry(terminal: Terminal, words: string, options: RetryOpt
   const client = await connect(terminal, options);
   const experiment = await findExperiment(client, words, options);
   const at = `/projects/${experiment.project_id}/experiments/${experiment.id}`;
+  const before = await client.send<ExperimentProgress>(`${at}/progress`);
+  if (rowsToRun === 'failed' ? hasNothingToDo(before) : hasNoScoreToCompute(experiment, options)) {
+    if (options.json) await sayJson(terminal, { experiment, progress: before, started: false });
+    else
+      await say(
+        terminal,
+        `${JSON.stringify(experiment.name)} has nothing to run again: ${rowsToRun === 'failed' ? 'no row failed, and every score is there' : `no score of ${options.metric} is ${options.state?.join(' or ')}`}.`,
+      );
+    return exitCodes.done;
+  }
   const { started } = await startAgain(client, at, { rows_to_run: rowsToRun }, terminal.signal);
   const progress = await client.send<ExperimentProgress>(`${at}/progress`);
-  if (options.json) await sayJson(terminal, { experiment, progress });
+  if (options.json) await sayJson(terminal, { experiment, progress, started });
   else {
     await say(terminal, `${JSON.stringify(experiment.name)} ${started ? done : 'runs already: nothing else was started'}.`);
     await say(terminal, nextSteps(experiment));
@@ -31,6 +41,20 @@ export async function retry(terminal: Terminal, words: string, options: RetryOpt
   if (progress.runner === 'caller_function' && progress.rerun?.again !== 'scores' && !options.json)
     await remark(terminal, 'Its rows are run by a function: assay run with the file of that function goes on with it.');
   return exitCodes.done;
+}
+
+/** A run that was cancelled, failed or was never started has rows that nothing has recorded. */
+const hasNothingToDo = (progress: ExperimentProgress): boolean =>
+  progress.state === 'completed' &&
+  progress.rows_failed === 0 &&
+  progress.rows_done >= progress.rows_total &&
+  progress.scores_done >= progress.scores_total;
+
+/** The counts say nothing of stale scores, which only the service finds. */
+function hasNoScoreToCompute({ aggregate_metric_counts: counts }: ExperimentResponse, { metric, state }: RetryOptions): boolean {
+  const known = metric === undefined ? undefined : counts?.[metric];
+  if (!known || !state || state.includes('stale')) return false;
+  return state.every((one) => one !== 'stale' && known[one] === 0);
 }
 
 /** What is asked of the service, and what then becomes of the experiment. @throws CommandError */
