@@ -4,6 +4,7 @@ import { type Action, example, ofExperiment, ofProject, ofService, wholeNumber }
 import { dataCommands } from './dataCommands.ts';
 import { type ExitCode, exitCodes } from './exitCodes.ts';
 import { gateCommand } from './gateCommand.ts';
+import { addHelp } from './helpCommand.ts';
 import { errorAsJson, type Terminal, widthOf } from './terminal.ts';
 
 /** Longer lines are hard to read. */
@@ -36,7 +37,6 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
         return `  ${term.replace(' [options]', '')}\n${helper.boxWrap(description, width - 6).replaceAll(/^/gm, '      ')}`;
       },
     })
-    .helpCommand('help [command]', 'Show what a command takes')
     .exitOverride()
     .showSuggestionAfterError()
     .addHelpText('after', '\nassay help <command> has examples. assay doctor says what is wrong with this installation.');
@@ -118,6 +118,16 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
         action(async (experiment, options) => (await import('./commands/steer.ts')).steer(terminal, step, experiment, options)),
       );
 
+  ofExperiment(program.command('concurrency'))
+    .description('Change how many rows of a run are in flight at a time')
+    .argument('<rows>', 'how many, from 1 on', wholeNumber)
+    .addHelpText('after', example('assay concurrency "nightly run" 8 --project shop'))
+    .action(
+      action(async (experiment, rows, options) =>
+        (await import('./commands/concurrency.ts')).concurrency(terminal, experiment, rows, options),
+      ),
+    );
+
   ofProject(program.command('compare'))
     .description('Say whether an experiment is better than a baseline, by each metric, and how sure that is')
     .argument('<baseline>', 'its name (of several the newest), its id, or its link')
@@ -139,6 +149,7 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
       action(async (experiment, options) => (await import('./commands/approve.ts')).approve(terminal, experiment, options)),
     );
 
+  listCommands(program, terminal, action);
   dataCommands(program, terminal, action);
 
   ofService(program.command('doctor'))
@@ -148,11 +159,30 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
   program
     .command('completion')
     .description('Print what completes commands and options in your shell')
-    .addArgument(new Argument('<shell>').choices(['bash', 'zsh']))
-    .addHelpText('after', example('source <(assay completion bash)', 'in ~/.bashrc; in ~/.zshrc with zsh for bash'))
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .addHelpText(
+      'after',
+      example('source <(assay completion bash)', 'in ~/.bashrc; in ~/.zshrc with zsh for bash') +
+        example('assay completion fish | source', 'in ~/.config/fish/config.fish'),
+    )
     .action(action(async (shell) => (await import('./commands/completion.ts')).completion(terminal, shell, program)));
 
+  addHelp(program);
   return program;
+}
+
+/** What there is to work with. */
+function listCommands(program: Command, terminal: Terminal, action: Action): void {
+  ofService(program.command('projects'))
+    .description('List the projects that you can read')
+    .addHelpText('after', example('assay projects --json | jq -r ".[].name"'))
+    .action(action(async (options) => (await import('./commands/listProjects.ts')).listProjects(terminal, options)));
+
+  ofProject(program.command('experiments'))
+    .description('List the experiments of a project, newest first')
+    .option('--limit <number>', 'most experiments', wholeNumber, 50)
+    .addHelpText('after', example('assay experiments --project shop'))
+    .action(action(async (options) => (await import('./commands/listExperiments.ts')).listExperiments(terminal, options)));
 }
 
 const steering = [

@@ -45,6 +45,35 @@ export function dataCommands(program: Command, terminal: Terminal, action: Actio
     .addHelpText('after', example('assay datasets list --json | jq -r ".[].name"'))
     .action(action(async (options) => (await import('./commands/listDatasets.ts')).listDatasets(terminal, options)));
 
+  ofService(datasets.command('versions'))
+    .description('List the versions of a dataset, newest first, and what each changed')
+    .argument('<dataset>', 'its name or id')
+    .addHelpText('after', example('assay datasets versions sums'))
+    .action(
+      action(async (dataset, options) =>
+        (await import('./commands/datasetVersions.ts')).datasetVersions(terminal, dataset, options),
+      ),
+    );
+
+  ofService(datasets.command('rows'))
+    .description('Show the first rows of a dataset')
+    .argument('<dataset>', 'its name or id')
+    .option('--dataset-version <number>', 'of this version; else of the newest', wholeNumber)
+    .option('--limit <number>', 'most rows', wholeNumber, 20)
+    .addHelpText('after', example('assay datasets rows sums --dataset-version 2'))
+    .action(
+      action(async (dataset, options) => (await import('./commands/datasetRows.ts')).datasetRows(terminal, dataset, options)),
+    );
+
+  ofService(datasets.command('delete'))
+    .description('Delete a dataset with all its versions')
+    .argument('<dataset>', 'its whole name, or its id')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('after', example('assay datasets delete sums', 'asks at a terminal; elsewhere it needs --yes'))
+    .action(
+      action(async (dataset, options) => (await import('./commands/deleteDataset.ts')).deleteDataset(terminal, dataset, options)),
+    );
+
   const logs = program.command('logs').description('Find and follow records: traces, their spans, and sessions');
 
   ofRecords(logs.command('search'), ['trace', 'span', 'session'])
@@ -59,6 +88,12 @@ export function dataCommands(program: Command, terminal: Terminal, action: Actio
     .option('-n, --lines <number>', 'how many of the newest', countFromZero, 10)
     .addHelpText('after', conditions)
     .action(action(async (options) => (await import('./commands/tailLogs.ts')).tailLogs(terminal, options)));
+
+  ofProject(logs.command('show'))
+    .description('Show a trace as a tree: kinds, names, latency, tokens, cost, errors and scores')
+    .argument('<id>', 'of a trace; of a span, which is marked in its trace')
+    .addHelpText('after', example('assay logs show 6c01631c-fbb2-4d58-8436-1f54726ef82a --project shop'))
+    .action(action(async (id, options) => (await import('./commands/showLog.ts')).showLog(terminal, id, options)));
 
   ofRecords(program.command('export'), ['trace', 'span', 'session'])
     .description('Write all records that fit to a file, or to the output')

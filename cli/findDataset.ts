@@ -1,14 +1,24 @@
-import { type DatasetResponse, getDataset, type ServiceClient } from '../client/index.ts';
+import { type DatasetResponse, getDataset, listDatasets, type ServiceClient } from '../client/index.ts';
+import { closestHint } from './closest.ts';
 import { notFound } from './commandError.ts';
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** The dataset of this name or id; undefined where there is none, or none that you may see. */
-export const datasetByNameOrId = (client: ServiceClient, words: string): Promise<DatasetResponse | undefined> =>
-  getDataset({ client, ...(uuid.test(words) ? { id: words } : { name: words }) });
+export const datasetByNameOrId = async (client: ServiceClient, words: string): Promise<DatasetResponse | undefined> =>
+  (uuid.test(words) ? await getDataset({ client, id: words }) : undefined) ?? getDataset({ client, name: words });
 
-export async function findDataset(client: ServiceClient, words: string): Promise<DatasetResponse> {
+/**
+ * @param advice what the message about an unknown name ends with
+ * @throws CommandError naming the closest one
+ */
+export async function findDataset(
+  client: ServiceClient,
+  words: string,
+  advice = 'check its name with assay datasets list',
+): Promise<DatasetResponse> {
   const found = await datasetByNameOrId(client, words);
   if (found) return found;
-  throw notFound(`there is no dataset ${JSON.stringify(words)}: check its name with assay datasets list`);
+  const names = (await listDatasets({ client }).all()).map(({ name }) => name);
+  throw notFound(`there is no dataset ${JSON.stringify(words)}${closestHint(words, names)}: ${advice}`);
 }

@@ -1,24 +1,26 @@
-import { type ExperimentResponse, getExperiment, NotFoundError, resolveProject, type ServiceClient } from '../client/index.ts';
+import { type ExperimentResponse, getExperiment, NotFoundError, type ServiceClient } from '../client/index.ts';
+import { closestHint } from './closest.ts';
 import { notFound } from './commandError.ts';
-
-export interface ProjectOptions {
-  project?: string | undefined;
-  projectId?: string | undefined;
-}
+import { findProject, type ProjectOptions } from './findProject.ts';
+import { experimentPages } from './records/experimentPages.ts';
 
 const uuid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 const link = new RegExp(`/projects?/(${uuid.source})/experiments/(${uuid.source})`, 'i');
+/** The newest ones, whose names an unknown one is compared with. */
+const MAX_COMPARED = 1_000;
 
 /** The experiment with this id, link or whole name; of the name of a series its newest run. */
 export async function findExperiment(client: ServiceClient, words: string, project: ProjectOptions): Promise<ExperimentResponse> {
   const [, linkedProject, linkedId] = link.exec(words) ?? [];
-  const projectId =
-    linkedProject ?? (await resolveProject(client, { projectName: project.project, projectId: project.projectId }));
+  const projectId = linkedProject ?? (await findProject(client, project));
   const id = linkedId ?? (uuid.exec(words)?.[0] === words ? words : undefined);
-  const found = id ? await byId(client, projectId, id) : await getExperiment({ client, projectId, experimentName: words });
+  const byName = () => getExperiment({ client, projectId, experimentName: words });
+  const found = id ? ((await byId(client, projectId, id)) ?? (await byName())) : await byName();
   if (found) return found;
+  const names: string[] = [];
+  for await (const { name, series } of experimentPages(client, projectId, MAX_COMPARED)) names.push(series, name);
   throw notFound(
-    `there is no experiment ${JSON.stringify(words)} in this project: check its name, or name another project with --project`,
+    `there is no experiment ${JSON.stringify(words)} in this project${closestHint(words, names)}: check its name, or name another project with --project`,
   );
 }
 

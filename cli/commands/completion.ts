@@ -2,10 +2,14 @@ import type { Command } from 'commander';
 import { say, type Terminal } from '../terminal.ts';
 
 /** A script that completes commands, options and their choices; where none of them fits, names of files. */
-export const completion = (terminal: Terminal, shell: 'bash' | 'zsh', program: Command): Promise<void> =>
+export const completion = (terminal: Terminal, shell: 'bash' | 'zsh' | 'fish', program: Command): Promise<void> =>
   say(
     terminal,
-    shell === 'bash' ? bash(program) : `autoload -U +X compinit bashcompinit && compinit -u && bashcompinit\n${bash(program)}`,
+    shell === 'fish'
+      ? fish(program)
+      : shell === 'bash'
+        ? bash(program)
+        : `autoload -U +X compinit bashcompinit && compinit -u && bashcompinit\n${bash(program)}`,
   );
 
 interface Known {
@@ -26,7 +30,7 @@ function knownOf(command: Command, before = ''): Known[] {
   return [
     {
       path,
-      commands: [...words, ...(before === '' ? ['help'] : []), ...(argument?.argChoices ?? [])],
+      commands: [...words, ...(argument?.argChoices ?? [])],
       options: options.flatMap(flags),
       values: new Map(
         options.flatMap((option) =>
@@ -34,7 +38,7 @@ function knownOf(command: Command, before = ''): Known[] {
         ),
       ),
     },
-    ...command.commands.flatMap((each) => knownOf(each, path)),
+    ...command.commands.filter((each) => each.name() !== 'help').flatMap((each) => knownOf(each, path)),
   ];
 }
 
@@ -52,7 +56,7 @@ _assay() {
   local word="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at=assay each choices='' options=''
   for each in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$at $each" in
-      'assay help') ;;
+      *' help') ;;
       ${paths.join('|')}) at="$at $each" ;;
     esac
   done
@@ -68,3 +72,40 @@ ${words.join('\n')}
 }
 complete -o default -F _assay assay`;
 }
+
+/** The same for fish, which shows beside each word what it is for. */
+function fish(program: Command): string {
+  const lines = (command: Command, before = ''): string[] => {
+    const path = `${before} ${command.name()}`.trim();
+    const at = `complete -c assay -n ${fishText(`__assay_at ${path}`)}`;
+    const values = (choices: readonly string[] | undefined) => (choices ? ` -f -a ${fishText(choices.join(' '))}` : '');
+    return [
+      ...command.commands.map((each) => `${at} -f -a ${each.name()} -d ${fishText(each.description())}`),
+      ...command.registeredArguments.flatMap(({ argChoices }) => (argChoices ? [`${at}${values(argChoices)}`] : [])),
+      ...command
+        .createHelp()
+        .visibleOptions(command)
+        .map(({ short, long, required, optional, argChoices, description }) =>
+          [
+            at + (short ? ` -s ${short.slice(1)}` : '') + (long ? ` -l ${long.slice(2)}` : ''),
+            `${required || optional ? ` -r${values(argChoices)}` : ''} -d ${fishText(description)}`,
+          ].join(''),
+        ),
+      ...command.commands.filter((each) => each.name() !== 'help').flatMap((each) => lines(each, path)),
+    ];
+  };
+  const paths = knownOf(program)
+    .slice(1)
+    .map(({ path }) => fishText(path));
+  return `# Completion of assay in fish: assay completion fish | source
+function __assay_at
+  set -l at assay
+  for each in (commandline -opc)[2..]
+    contains -- "$at $each" ${paths.join(' ')}; and set at "$at $each"
+  end
+  test "$at" = "$argv"
+end
+${lines(program).join('\n')}`;
+}
+
+const fishText = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;

@@ -9,14 +9,13 @@ import {
   type DatasetResponse,
   editDataset,
   HttpStatusError,
-  resolveProject,
   type ServiceClient,
 } from '../../client/index.ts';
 import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
-import { fileError, isFileProblem, notFound, usageError } from '../commandError.ts';
+import { fileError, isFileProblem, usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
-import { datasetByNameOrId } from '../findDataset.ts';
-import type { ProjectOptions } from '../findExperiment.ts';
+import { datasetByNameOrId, findDataset } from '../findDataset.ts';
+import { findProject, type ProjectOptions } from '../findProject.ts';
 import { type CsvRead, csvWords, type DelimiterName, formatOf, type Row, type RowFormat, readRows } from '../rowFiles.ts';
 import { counted, remark, say, sayJson, type Terminal } from '../terminal.ts';
 
@@ -49,11 +48,11 @@ export async function importDataset(terminal: Terminal, file: string, options: I
   };
   const content = { path: file === '-' ? undefined : resolve(terminal.folder, file), format, delimiter, onCsvRead };
   const client = await connect(terminal, options);
-  const existing = await datasetByNameOrId(client, name);
   const change = options.append ? 'append' : options.replace ? 'replace' : undefined;
+  const existing = change
+    ? await findDataset(client, name, `check its name, or leave --${change} out to make it`)
+    : await datasetByNameOrId(client, name);
   if (!change && existing) throw isTaken(existing.name);
-  if (change && !existing)
-    throw notFound(`there is no dataset ${JSON.stringify(name)}: check its name, or leave --${change} out to make it`);
   if (existing && change === 'append') await append(terminal, client, existing, content);
   else if (existing) await replace(terminal, client, existing, content);
   const dataset = existing
@@ -77,7 +76,7 @@ const sentence = ({ name, num_rows, column_names, current_version_index: version
 async function homeOf(client: ServiceClient, { project, projectId }: ProjectOptions): Promise<string | undefined> {
   const environment = readEnvironment();
   if (!(project ?? projectId ?? environment.project ?? environment.projectId)) return undefined;
-  return resolveProject(client, { projectName: project, projectId });
+  return findProject(client, { project, projectId });
 }
 
 interface Content {

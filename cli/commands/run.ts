@@ -6,13 +6,13 @@ import {
   resolveProject,
   runExperiment,
   type ServiceClient,
-  ValueError,
 } from '../../client/index.ts';
-import { notFound, usageError } from '../commandError.ts';
+import { usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import type { ExitCode } from '../exitCodes.ts';
 import { loadExperiment } from '../experimentFile.ts';
-import type { ProjectOptions } from '../findExperiment.ts';
+import { findDataset } from '../findDataset.ts';
+import { findProject, missingProject, type ProjectOptions } from '../findProject.ts';
 import { nextSteps } from '../nextSteps.ts';
 import { gateFormatOf } from '../output/gateReport.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
@@ -57,7 +57,7 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
   try {
     results = await runExperiment({
       ...definition,
-      ...(options.dataset ? await chosenDataset(terminal, options.dataset) : {}),
+      ...(options.dataset ? await chosenDataset(terminal, client, options.dataset) : {}),
       ...(options.name ? { experimentName: options.name } : {}),
       ...(options.rows ? { rows: await rowSelection(client, projectId, options.rows) } : {}),
       ...(options.trials ? { trials: options.trials } : {}),
@@ -115,22 +115,21 @@ function omitPackageNotes({ stderr }: Terminal): void {
 }
 
 /** The rows of a file where the words end as one does, else the dataset of that name; in place of what the experiment file says. */
-async function chosenDataset({ folder }: Terminal, words: string) {
-  const none = { datasetId: undefined, datasetName: undefined };
-  if (!formatOf(words)) return { ...none, dataset: words };
+async function chosenDataset({ folder }: Terminal, client: ServiceClient, words: string) {
+  const none = { dataset: undefined, datasetId: undefined, datasetName: undefined };
+  if (!formatOf(words)) return { ...none, datasetId: (await findDataset(client, words)).id };
   const rows = await readRows(resolve(folder, words));
   if (rows.length === 0) throw usageError(`${words} has no rows: there is nothing to run`);
   return { ...none, dataset: rows };
 }
 
 /** The id of the project. One that does not exist is made only where that is asked for: a slip of the pen is no project. */
-async function ensureProject(client: ServiceClient, { project, projectId }: ProjectOptions, create: boolean): Promise<string> {
+async function ensureProject(client: ServiceClient, choice: ProjectOptions, create: boolean): Promise<string> {
+  if (!create) return findProject(client, choice, ': check the name, or add --create-project to make it');
   try {
-    return await resolveProject(client, { projectName: project, projectId });
+    return await resolveProject(client, { projectName: choice.project, projectId: choice.projectId });
   } catch (err) {
-    if (!(err instanceof ValueError) || !err.message.startsWith('there is no project called')) throw err;
-    if (!create) throw notFound(`${err.message}: check the name, or add --create-project to make it`);
-    const name = JSON.parse(err.message.slice('there is no project called '.length)) as string;
+    const name = missingProject(err);
     return (await client.send<{ id: string }>('/projects', { body: { name } })).id;
   }
 }

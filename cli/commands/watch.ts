@@ -8,7 +8,8 @@ import {
 import { connect, type ServiceOptions } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
 import { readFailures } from '../failures/readFailures.ts';
-import { findExperiment, type ProjectOptions } from '../findExperiment.ts';
+import { findExperiment } from '../findExperiment.ts';
+import type { ProjectOptions } from '../findProject.ts';
 import { nextSteps } from '../nextSteps.ts';
 import { failuresText } from '../output/failuresText.ts';
 import { gateExitCodes, gateReport } from '../output/gateReport.ts';

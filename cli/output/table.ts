@@ -7,6 +7,9 @@ export interface TableColumn {
   figure?: boolean;
 }
 
+/** A time of the service to the minute, in UTC. */
+export const minuteOf = (time: string): string => time.slice(0, 16).replace('T', ' ');
+
 const GAP = 2;
 const LEAST_TEXT = 8;
 

@@ -1,7 +1,9 @@
 import { readEnvironment } from '../../client/environment.ts';
-import { listLogStreams, resolveProject, type ServiceClient } from '../../client/index.ts';
+import { listLogStreams, type ServiceClient } from '../../client/index.ts';
+import { closestHint } from '../closest.ts';
 import { notFound, usageError } from '../commandError.ts';
-import { findExperiment, type ProjectOptions } from '../findExperiment.ts';
+import { findExperiment } from '../findExperiment.ts';
+import { findProject, type ProjectOptions } from '../findProject.ts';
 
 export const recordKinds = ['trace', 'span', 'session'] as const;
 export type RecordKind = (typeof recordKinds)[number];
@@ -29,7 +31,7 @@ export async function recordRun(client: ServiceClient, options: RunOptions): Pro
     const { id, project_id } = await findExperiment(client, options.experiment, options);
     return { path: `/projects/${project_id}`, projectId: project_id, selector: { experiment_id: id } };
   }
-  const projectId = await resolveProject(client, { projectName: options.project, projectId: options.projectId });
+  const projectId = await findProject(client, options);
   const of = (log_stream_id: string): RecordRun => ({ path: `/projects/${projectId}`, projectId, selector: { log_stream_id } });
   const environment = readEnvironment();
   const byOption = options.logStream ?? options.logStreamId;
@@ -38,9 +40,15 @@ export async function recordRun(client: ServiceClient, options: RunOptions): Pro
   const streams = await listLogStreams({ client, projectId }).all();
   const names = streams.map((stream) => JSON.stringify(stream.name)).join(', ');
   if (name || id) {
-    const found = streams.find((stream) => (id ? stream.id === id : stream.name === name));
+    const found =
+      streams.find((stream) => (id ? stream.id === id : stream.name === name)) ?? streams.find((stream) => stream.id === name);
     if (found) return of(found.id);
-    throw notFound(`there is no log stream ${JSON.stringify(id ?? name)} in this project${names && `, but ${names}`}`);
+    throw notFound(
+      `there is no log stream ${JSON.stringify(id ?? name)} in this project${closestHint(
+        id ?? name ?? '',
+        streams.map((stream) => stream.name),
+      )}${names && `; there are ${names}`}`,
+    );
   }
   const [only, ...others] = streams;
   if (!only) throw notFound('this project has no log stream yet: log to one, or name an experiment with --experiment');

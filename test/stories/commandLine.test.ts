@@ -151,7 +151,7 @@ test('completion knows commands, options and their values, as a shell asks for t
   expect(stdout.split('\n')).toEqual([
     'complete -o default -F _assay assay',
     'datasets',
-    'import export list',
+    'import export list versions rows delete help',
     '--format',
     'trace span',
     'login logs',
@@ -161,7 +161,15 @@ test('completion knows commands, options and their values, as a shell asks for t
   const zsh = await assay(['completion', 'zsh'], { folder: newFolder() });
   expect(zsh.stdout).toMatch(/^autoload -U \+X compinit bashcompinit && compinit -u && bashcompinit\n/);
   const fish = await assay(['completion', 'fish'], { folder: newFolder() });
-  expect([fish.exitCode, fish.stderr]).toEqual([exitCodes.usage, expect.stringContaining('Allowed choices are bash, zsh')]);
+  expect(fish.stdout).toContain("complete -c assay -n '__assay_at assay datasets' -f -a import -d 'Make a dataset of");
+  expect(fish.stdout).toContain(
+    "complete -c assay -n '__assay_at assay logs tail' -l kind -r -f -a 'trace span' -d 'which records'",
+  );
+  const other = await assay(['completion', 'tcsh'], { folder: newFolder() });
+  expect([other.exitCode, other.stderr]).toEqual([
+    exitCodes.usage,
+    expect.stringContaining('Allowed choices are bash, zsh, fish'),
+  ]);
 });
 
 describe('login', () => {
@@ -333,7 +341,7 @@ describe('steering and comparing', () => {
     const again = await assay(['retry', experiment.id], withKey());
     expect([again.exitCode, again.stdout]).toEqual([
       0,
-      expect.stringContaining('"to be steered" runs the rows that failed again.'),
+      expect.stringContaining('"to be steered" has nothing to run again: no row failed, and every score is there.'),
     ]);
     const place = { client: service.client, projectId: project.id, experimentId: experiment.id };
     const retry = async (...asked: string[]) => {
