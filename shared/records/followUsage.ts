@@ -2,6 +2,7 @@ import { isSpanKind } from '../columns/columnDef.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { countedOf, countedUsage, type UsageNode, usageNode, usageOf } from './countedUsage.ts';
 import type { StoredRecord } from './record.ts';
+import type { RecordChange } from './recordChange.ts';
 import type { RecordStore, StoredKey, UsageKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 
@@ -18,6 +19,12 @@ interface WrittenRun {
   /** Of the traces that were read: the usage that was stored. */
   usage: Map<string, UsageKey[]>;
   recount: ReadonlySet<string>;
+}
+
+/** A span that was stored before, and which of its usage counts now. */
+interface Behind {
+  key: UsageKey;
+  counted: NonNullable<StoredRecord['counted_usage']>;
 }
 
 type SpanRecord = StoredRecord & { trace_id: string };
@@ -39,28 +46,36 @@ export async function followUsage(
   if (traces.size === 0) return;
   const unread = [...traces].filter((id) => !usage.has(id) && !written.fresh.has(id));
   if (unread.length > 0) {
-    const parents = unread.flatMap((id) => (spans.get(id) ?? []).flatMap(({ parent_id }) => parent_id ?? []));
-    addUsage(usage, unread, await store.usageKeys(run, unread, [...new Set(parents)]));
+    const apart = unread.flatMap((id) => (spans.get(id) ?? []).flatMap((span) => [span.id, span.parent_id ?? []].flat()));
+    addUsage(usage, unread, await store.usageKeys(run, unread, [...new Set(apart)]));
   }
   const unknown = [...traces].flatMap((id) => (usage.get(id) ?? []).filter((key) => lacksUsage(key) && !changed.has(key.id)));
   const readAgain = new Map((unknown.length === 0 ? [] : await store.records(run, unknown)).map((record) => [record.id, record]));
-  const behind: { key: UsageKey; counted: NonNullable<StoredRecord['counted_usage']> }[] = [];
-  for (const id of traces) {
-    const here = spans.get(id) ?? [];
-    const others = (usage.get(id) ?? []).filter((key) => !changed.has(key.id));
-    const nodes: UsageNode[] = others.map((key) =>
-      usageNode(key, lacksUsage(key) ? usageOf(readAgain.get(key.id) ?? { type: key.type }) : key.usage),
-    );
-    for (const record of here) nodes.push(usageNode(record, usageOf(record)));
-    const counted = nodes.some(hasUsage) ? countedUsage(nodes) : new Map<string, never>();
-    for (const record of here) {
-      const counted_usage = counted.get(record.id) ?? null;
-      if ((record.counted_usage ?? null) !== counted_usage) records.set(record.id, { ...record, counted_usage });
-    }
-    for (const key of others) {
-      const now = counted.get(key.id);
-      if (now !== undefined && now !== countedOf(key)) behind.push({ key, counted: now });
-    }
+  const decide = (traceIds: Iterable<string>): Behind[] =>
+    [...traceIds].flatMap((id) => {
+      const here = spans.get(id) ?? [];
+      const others = (usage.get(id) ?? []).filter((key) => !changed.has(key.id));
+      const nodes: UsageNode[] = others.map((key) =>
+        usageNode(key, lacksUsage(key) ? usageOf(readAgain.get(key.id) ?? { type: key.type }) : key.usage),
+      );
+      for (const record of here) nodes.push(usageNode(record, usageOf(record)));
+      const counted = nodes.some(hasUsage) ? countedUsage(nodes) : new Map<string, never>();
+      for (const { id } of here) {
+        const record = records.get(id) as StoredRecord;
+        const counted_usage = counted.get(id) ?? null;
+        if ((record.counted_usage ?? null) !== counted_usage) records.set(id, { ...record, counted_usage });
+      }
+      return others.flatMap((key) => {
+        const now = counted.get(key.id);
+        return now !== undefined && now !== countedOf(key) ? [{ key, counted: now }] : [];
+      });
+    });
+  let behind = decide(traces);
+  if (behind.length > 0) {
+    // One of those that are alike was read: all of them change.
+    const whole = [...new Set(behind.map(({ key }) => key.trace_id as string))];
+    addUsage(usage, whole, await store.usageKeys(run, whole, [], true));
+    behind = decide(whole);
   }
   if (behind.length === 0) return;
   const countedIn = new Map(behind.map(({ key, counted }) => [key.id, counted]));
@@ -77,7 +92,7 @@ export async function followUsage(
 }
 
 /** Keeps the usage of these traces as it was read. */
-export function addUsage(to: Map<string, UsageKey[]>, traceIds: readonly string[], read: readonly UsageKey[]): void {
+function addUsage(to: Map<string, UsageKey[]>, traceIds: readonly string[], read: readonly UsageKey[]): void {
   const byTrace = Map.groupBy(read, ({ trace_id }) => trace_id as string);
   for (const id of traceIds) to.set(id, byTrace.get(id) ?? []);
 }
@@ -105,4 +120,26 @@ function tracesToCount({ records, before, keys, changed, recount }: WrittenRun):
 function shapeOf(record: StoredRecord): string {
   const { type, parentId, saysTokens, saysCost } = usageNode(record, usageOf(record));
   return [type, parentId, saysTokens, saysCost].join(' ');
+}
+
+/** The usage in the traces that spans are logged to, which is read while their keys are. */
+export async function usageOfTraces(
+  store: Pick<RecordStore, 'usageKeys'>,
+  run: RunRef,
+  changes: readonly RecordChange[],
+  fresh: ReadonlySet<string>,
+): Promise<Map<string, UsageKey[]>> {
+  const traces = new Set<string>();
+  const apart = new Set<string>();
+  for (const change of changes) {
+    if (change.action === 'update' || change.action === 'announce') continue;
+    const { id, type, trace_id, parent_id } = change.record;
+    if (!isSpanKind(type) || trace_id === null || fresh.has(trace_id)) continue;
+    traces.add(trace_id);
+    if (change.freshId !== true) apart.add(id);
+    if (parent_id && parent_id !== trace_id) apart.add(parent_id);
+  }
+  const usage = new Map<string, UsageKey[]>();
+  if (traces.size > 0) addUsage(usage, [...traces], await store.usageKeys(run, [...traces], [...apart]));
+  return usage;
 }

@@ -1,6 +1,5 @@
-import { isSpanKind } from '../columns/columnDef.ts';
 import type { RunRef } from '../projects/runs.ts';
-import { addUsage } from './followUsage.ts';
+import { usageOfTraces } from './followUsage.ts';
 import type { HeldUpdate, StoredHeldUpdate } from './heldUpdates.ts';
 import type { OpenedSessions } from './openedSessions.ts';
 import type { StoredRecord } from './record.ts';
@@ -91,25 +90,4 @@ export async function loadRun(
     usage,
     recount: new Set(recount),
   };
-}
-
-/** The usage in the traces that spans are logged to, which is read while their keys are. */
-async function usageOfTraces(
-  store: RecordStore,
-  run: RunRef,
-  changes: readonly RecordChange[],
-  fresh: ReadonlySet<string>,
-): Promise<Map<string, UsageKey[]>> {
-  const traces = new Set<string>();
-  const parents = new Set<string>();
-  for (const change of changes) {
-    if (change.action === 'update' || change.action === 'announce') continue;
-    const { type, trace_id, parent_id } = change.record;
-    if (!isSpanKind(type) || trace_id === null || fresh.has(trace_id)) continue;
-    traces.add(trace_id);
-    if (parent_id && parent_id !== trace_id) parents.add(parent_id);
-  }
-  const usage = new Map<string, UsageKey[]>();
-  if (traces.size > 0) addUsage(usage, [...traces], await store.usageKeys(run, [...traces], [...parents]));
-  return usage;
 }

@@ -93,8 +93,9 @@ export interface RecordStore {
   spanKeys(run: RunRef, traceIds: readonly string[]): Promise<StoredKey[]>;
   /**
    * Of these traces, the spans that are or hold usage: model calls, those that say tokens or a cost, those that have children, and those of `ids`.
+   * @param whole absent: of spans without children that are alike (parent, type, what they say and count) one will do, but for those of `ids`
    */
-  usageKeys(run: RunRef, traceIds: readonly string[], ids: readonly string[]): Promise<UsageKey[]>;
+  usageKeys(run: RunRef, traceIds: readonly string[], ids: readonly string[], whole?: boolean): Promise<UsageKey[]>;
   /** Those of these ids that were deleted from the run, also where they were logged anew since. */
   deleted(run: RunRef, ids: readonly string[]): Promise<string[]>;
   /** Newest versions, all fields. */

@@ -88,9 +88,9 @@ export class RecordWriter {
           const isTaken = this.#erasures.takenNow(run);
           return (await store.spanKeys(run, traceIds)).filter(({ id }) => !isTaken(id));
         },
-        usageKeys: async (run, traceIds, ids) => {
+        usageKeys: async (run, traceIds, ids, whole) => {
           const isTaken = this.#erasures.takenNow(run);
-          return (await store.usageKeys(run, traceIds, ids)).filter(({ id }) => !isTaken(id));
+          return (await store.usageKeys(run, traceIds, ids, whole)).filter(({ id }) => !isTaken(id));
         },
       },
       withLocks: withLocks ?? ((_locks, work) => work(noLocks)),

@@ -37,9 +37,9 @@ export function skipUnknownIds(store: RecordStore, engine: Engine, filterBytes =
       const asked = runs.mayBeStored(run, traceIds);
       return asked.length === 0 ? [] : store.spanKeys(run, asked);
     },
-    async usageKeys(run, traceIds, ids) {
+    async usageKeys(run, traceIds, ids, whole) {
       const asked = runs.mayBeStored(run, traceIds);
-      return asked.length === 0 ? [] : store.usageKeys(run, asked, ids);
+      return asked.length === 0 ? [] : store.usageKeys(run, asked, ids, whole);
     },
     block(rows) {
       const idsOfRuns = idsByRun(rows.keys);
