@@ -5,7 +5,7 @@ import { resultsIn } from './database.ts';
 import { documentsIn } from './documents.ts';
 import { genAiRole, readGenAi } from './genAi.ts';
 import { instructed } from './genAiMessages.ts';
-import { contentText, messagesOf } from './messages.ts';
+import { answerIn, contentText, messagesOf, requestIn } from './messages.ts';
 import { openInferenceRole, readOpenInference } from './openInference.ts';
 import { ownRole, readOwn } from './ownAttributes.ts';
 import { durationNs, type OtelSpan, timeOfNs } from './span.ts';
@@ -70,6 +70,8 @@ export function mapSpan(span: OtelSpan, room = sharedRoom(1)): Mapped {
   const role = named ?? plainRole;
   const known = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role));
   const content = firstOf(known, readOwn(span, role, known), plain);
+  if (typeof content.input === 'string' && (role.kind === 'agent' || role.kind === 'workflow')) readInput(content, content.input);
+  if (typeof content.output === 'string' && role.kind !== 'llm') readOutput(content, content.output, role.kind);
   if (content.instructions) {
     const { input = [], instructions } = content;
     content.input = instructed(instructions, typeof input === 'string' ? messagesOf(input, 'user') : input);
@@ -113,6 +115,24 @@ export function mapSpan(span: OtelSpan, room = sharedRoom(1)): Mapped {
     if (model !== undefined) mapped.model = model; // by which it is priced; it stays in the metadata, where it is shown
   }
   return { sessionId: content.sessionId, isNamed: named !== undefined, span: mapped };
+}
+
+/** The messages in a step's input that is the JSON of some, such as the state of a graph. */
+function readInput(content: SpanContent, text: string): void {
+  const request = requestIn(text);
+  if (!request) return;
+  content.input = request.messages;
+  const beside = request.beside.map(([name, value]): [string, AttributeValue] => [`input.${name}`, value]);
+  content.metadata = [...(content.metadata ?? []), ...beside];
+}
+
+/** The answer in a step's output that is the JSON of messages, and what a tool answered where it is one of a tool. */
+function readOutput(content: SpanContent, text: string, kind: MappedKind): void {
+  if (kind === 'retriever') return;
+  const answer = answerIn(text, 'conversation');
+  if (!answer?.output || documentsIn(text) || (kind === 'tool' && answer.output.role !== 'tool')) return;
+  if (kind === 'tool') content.toolCallId ??= answer.output.tool_call_id ?? undefined;
+  Object.assign(content, answer);
 }
 
 interface Retrieval {

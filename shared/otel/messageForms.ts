@@ -1,4 +1,5 @@
 import { isObject } from '../wire/isObject.ts';
+import { messageRole } from '../wire/messageRoles.ts';
 import type { AttributeTree, AttributeValue } from './attributes.ts';
 
 export const isTree = (value: unknown): value is AttributeTree => isObject(value);
@@ -78,7 +79,10 @@ const placesOfInstructions = ['system', 'system_instruction', 'systemInstruction
 
 /** The messages of a request, with its instructions before them; undefined where a value is no request. */
 export function requestWithin(value: AttributeTree, isMessage: (one: AttributeValue) => boolean): Within | undefined {
-  const place = placesOfRequests.find((name) => isListOf(flat(value[name]), isMessage));
+  const { inputs, ...around } = value;
+  const inner = isTree(inputs) ? requestWithin(inputs, isMessage) : undefined;
+  if (inner) return { ...inner, beside: [...inner.beside, ...aboutRequest(around)] };
+  const place = placesOfRequests.find((name) => isListOf(flat(value[name]), (one) => isPair(one) || isMessage(one)));
   if (place === undefined) return undefined;
   const { [place]: messages, ...others } = value;
   const config = isTree(others.config) ? { ...others.config } : {};
@@ -91,23 +95,32 @@ export function requestWithin(value: AttributeTree, isMessage: (one: AttributeVa
       instructions.push({ role: 'system', ...(isTree(said) && !('text' in said) ? said : { content: said }) });
     }
   if (isTree(others.config)) others.config = config;
-  return { items: [...instructions, ...(flat(messages) as AttributeValue[])], beside: aboutRequest(others) };
+  const items = (flat(messages) as AttributeValue[]).map((one) => (isPair(one) ? { role: one[0], content: one[1] } : one));
+  return { items: [...instructions, ...items], beside: aboutRequest(others) };
 }
+
+/** A role and a text, as LangChain takes messages, too. */
+const isPair = (value: AttributeValue): value is [string, string] =>
+  Array.isArray(value) &&
+  value.length === 2 &&
+  value.every((one) => typeof one === 'string') &&
+  messageRole(value[0]) !== undefined;
 
 /** The lists of several calls of LangChain are lists of lists: one call is one of them. */
 const flat = (value: AttributeValue | undefined): AttributeValue | undefined =>
-  Array.isArray(value) && value.length === 1 && Array.isArray(value[0]) ? value[0] : value;
+  Array.isArray(value) && value.length === 1 && Array.isArray(value[0]) && !isPair(value[0]) ? value[0] : value;
 
 const isListOf = (value: AttributeValue | undefined, isOne: (one: AttributeValue) => boolean): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(isOne);
 
 /**
  * The messages in what a provider or a library answers: choices (OpenAI), candidates (Gemini), generations (LangChain), `output` (OpenAI's Responses,
- * Bedrock), `content` with parts (the Agent Development Kit), `message` (Ollama, Genkit), `messages` (the state of a graph), or a text beside the
- * tool calls (the AI SDK, Mastra). Undefined where a value is no answer.
+ * Bedrock), `content` with parts (the Agent Development Kit), `message` (Ollama, Genkit), `messages` (the state of a graph, or an `update` of it), or a
+ * text beside the tool calls (the AI SDK, Mastra). Undefined where a value is no answer.
  */
 export function answerWithin(value: AttributeTree, isMessage: (one: AttributeValue) => boolean): Within | undefined {
-  const { choices, candidates, generations, message, content, output, messages } = value;
+  const { choices, candidates, generations, message, content, output, outputs, messages, update } = value;
+  const isOne = (one: AttributeValue): boolean => isMessage(one) || (isTree(one) && answerWithin(one, isMessage) !== undefined);
   const of = (place: string, items: AttributeValue[]): Within => {
     const { [place]: _, ...others } = value;
     return { items, finishReason: finishReasonOf(value), beside: aboutAnswer(others) };
@@ -118,9 +131,11 @@ export function answerWithin(value: AttributeTree, isMessage: (one: AttributeVal
     return of('generations', (generations as AttributeValue[]).flat().map(generationOf));
   if (isTree(message)) return of('message', [message]);
   if (isTree(content) && !('role' in value) && ('parts' in content || isMessage(content))) return of('content', [content]);
-  if (isTree(output) && isTree(output.message)) return of('output', [output.message]);
-  if (isTree(output) && isMessage(output)) return of('output', [output]);
-  if (isListOf(output, isMessage)) return of('output', output as AttributeValue[]);
+  for (const [place, said] of [['output', output] as const, ['outputs', outputs] as const]) {
+    const list = isTree(said) ? [said] : said;
+    if (isListOf(list, isOne)) return of(place, list as AttributeValue[]);
+  }
+  if (isTree(update) && 'goto' in value && isOne(update)) return of('update', [update]);
   if (isListOf(flat(messages), isMessage)) return of('messages', flat(messages) as AttributeValue[]);
   return isResult(value) ? resultOf(value) : undefined;
 }

@@ -50,8 +50,15 @@ export function readOwn({ attributes, resource, startNs }: OtelSpan, { kind }: S
   if (user !== undefined && !attributes.has('user.id')) metadata.push(['user.id', user]);
   addMetadata(metadata, attributes, by.metadata ?? [], parts);
   if (saysNothing(known.input)) addInput(content, attributes, by.input ?? [], kind);
+  else markRepeated(attributes, by.input, known.input);
   if (saysNothing(known.output)) addOutput(content, attributes, by.output ?? [], kind);
+  else markRepeated(attributes, by.output, known.output);
   return content;
+}
+
+/** Libraries write the same text by two names: it is not kept twice. */
+function markRepeated(attributes: Attributes, names: readonly string[] = [], said: unknown): void {
+  for (const name of names) if (attributes.peek(name) === said) attributes.markRead(name);
 }
 
 /** Texts as these libraries write them: as they are, or as JSON. */
@@ -151,7 +158,7 @@ function addInput(to: SpanContent, attributes: Attributes, names: readonly strin
   for (const name of names) {
     const text = contentAt(attributes, name);
     if (text === undefined || isOff(text, kind)) continue;
-    attributes.markRead(name);
+    markRepeated(attributes, names, attributes.peek(name));
     const request = kind === 'tool' || kind === 'retriever' ? undefined : requestIn(text);
     to.input = request?.messages ?? text;
     keepBeside(to, name, request?.beside);
@@ -163,7 +170,7 @@ function addOutput(to: SpanContent, attributes: Attributes, names: readonly stri
   for (const name of names) {
     const text = contentAt(attributes, name);
     if (text === undefined || isOff(text, kind)) continue;
-    attributes.markRead(name);
+    markRepeated(attributes, names, attributes.peek(name));
     const answer = kind === 'retriever' ? undefined : answerIn(text, kind === 'llm' ? 'choices' : 'conversation');
     if (answer && !documentsIn(text)) Object.assign(to, answer);
     else to.output = kind === 'tool' ? text : (onlyText(text) ?? text);

@@ -136,7 +136,7 @@ function meaningOf(name: string): Meaning | undefined {
 
 /** Names of the conventions that are metadata and nothing else: settings of the request, and who did what. */
 const settled =
-  /^(?:gen_ai\.(?:operation|system|provider|request|agent|usage|token|framework|output\.type|tool\.(?:name|type|description|call\.id)|response\.(?:id|service_tier))|llm\.(?:provider|system|request|invocation_parameters|is_streaming|usage|token_count|cost)|ai\.(?:operationId|settings|model|usage|telemetry|request|response\.(?:id|timestamp|model))|openinference|operation|resource|session|user|span|logfire|event)\b(?!_)/;
+  /^(?:gen_ai\.(?:operation|system|provider|request|agent|usage|token|framework|output\.type|event|task\.(?!input|output)|tool\.(?:name|type|description|status|json_schema|definitions|call\.id)|response\.(?:id|service_tier))|llm\.(?:provider|system|request|invocation_parameters|is_streaming|usage|token_count|cost)|ai\.(?:operationId|settings|model|usage|telemetry|request|response\.(?:id|timestamp|model))|openinference|tool\.(?:name|description)|traceloop\.(?:workflow|entity\.(?:name|path))|langsmith\.(?:trace|span|request)|operation|resource|session|user|span|logfire|event)\b(?!_)/;
 const kept: ReadonlySet<Meaning | undefined> = new Set<Meaning>(['kind', 'session', 'user', 'tags', 'metadata']);
 
 /**

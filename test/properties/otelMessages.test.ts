@@ -306,6 +306,43 @@ describe('messages as LangChain writes them', () => {
     });
   });
 
+  const state = [
+    constructed('HumanMessage', { content: 'q' }),
+    constructed('AIMessage', { content: '', tool_calls: calls }),
+    constructed('ToolMessage', { content: '21', tool_call_id: 'c' }),
+    constructed('AIMessage', { content: 'a' }),
+  ];
+  test.each<[string, Given]>([
+    ['OpenInference', { 'input.value': json({ messages: [['user', 'q']] }), 'output.value': json({ messages: state }) }],
+    [
+      'OpenLLMetry',
+      {
+        'traceloop.entity.input': json({ inputs: { messages: [['user', 'q']] }, tags: ['t'], kwargs: {} }),
+        'gen_ai.task.input': json({ inputs: { messages: [['user', 'q']] }, tags: ['t'], kwargs: {} }),
+        'traceloop.entity.output': json({ outputs: { messages: state } }),
+      },
+    ],
+    [
+      'LangSmith, an update of it',
+      {
+        'gen_ai.prompt': json({ messages: [['user', 'q']] }),
+        'gen_ai.completion': json({ output: [{ graph: null, update: { messages: state.slice(-1) }, resume: null, goto: [] }] }),
+      },
+    ],
+  ])('the state of a graph, by %s', (_, attributes) => {
+    const span = spanOf(attributes);
+    expect(span).toMatchObject({ type: 'workflow', input: [user('q')], output: assistant('a') });
+    expect(span.user_metadata).not.toHaveProperty('traceloop.entity.input');
+    expect(span.user_metadata).not.toHaveProperty('gen_ai.task.input');
+  });
+
+  test('a tool message as the value of a tool', () => {
+    const tool = { 'openinference.span.kind': 'TOOL', 'input.value': 'Bern' };
+    const output = { type: 'tool', data: { content: '21 degrees', tool_call_id: 'c', status: 'success' } };
+    expect(spanOf({ ...tool, 'output.value': json(output) })).toMatchObject({ output: '21 degrees', tool_call_id: 'c' });
+    expect(spanOf({ ...tool, 'output.value': '{"content":"x"}' }).output).toBe('{"content":"x"}');
+  });
+
   test('a tool message as the output of a tool', () => {
     const output = constructed('ToolMessage', { content: '21 degrees', tool_call_id: 'c', name: 'w' });
     const tool = {
