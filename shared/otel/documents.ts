@@ -1,8 +1,8 @@
 import { storableKey } from '../json/storable.ts';
 import { isExact } from '../wire/exactNumber.ts';
 import { type AttributeTree, type AttributeValue, structureOf, textOf } from './attributes.ts';
+import { append } from './messageContents.ts';
 import { isNothing, isTree } from './messageForms.ts';
-import { append } from './messages.ts';
 import type { RetrievedDocument } from './spanContent.ts';
 
 /**

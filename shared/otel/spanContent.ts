@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Document, LlmEvent, LoggedMessage } from '../wire/recordParts.ts';
 import type { AttributeValue } from './attributes.ts';
-import { append } from './messages.ts';
+import { append } from './messageContents.ts';
 
 export type MappedKind = 'llm' | 'tool' | 'retriever' | 'agent' | 'workflow';
 export type RetrievedDocument = z.output<typeof Document>;
