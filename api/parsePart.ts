@@ -96,15 +96,19 @@ function holdsAtMost(value: unknown, most: number): boolean {
   return true;
 }
 
-/** Where the request has what a schema has read: a leaf of a filter may stand bare, and is read as if it were wrapped in `filter`. */
+/**
+ * Where the request has what a schema has read: a leaf of a filter may stand bare, and is read as if it were wrapped in `filter`; it and a sort may call
+ * their column `name`.
+ */
 function pathInValue(value: unknown, path: readonly PropertyKey[]): PropertyKey[] {
   const found: PropertyKey[] = [];
   let at = value;
-  for (const [index, key] of path.entries()) {
-    const isObject = typeof at === 'object' && at !== null;
-    if (key === 'filter' && index < path.length - 1 && isObject && !('filter' in (at as object))) continue;
+  for (const [index, read] of path.entries()) {
+    const members = typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>) : undefined;
+    if (read === 'filter' && index < path.length - 1 && members && !('filter' in members)) continue;
+    const key = read === 'column_id' && members && members.column_id == null && members.name != null ? 'name' : read;
     found.push(key);
-    at = isObject ? (at as Record<PropertyKey, unknown>)[key] : undefined;
+    at = members?.[key];
   }
   return found;
 }
