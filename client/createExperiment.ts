@@ -30,7 +30,7 @@ export async function createExperiment(options: CreateExperimentOptions): Promis
 
 /** @throws ValueError */
 export function requiredName(name: unknown): string {
-  if (typeof name !== 'string' || name === '') throw new ValueError('experimentName must be given: a text');
+  if (typeof name !== 'string' || name.trim() === '') throw new ValueError('experimentName must be given: a text');
   return name;
 }
 

@@ -138,7 +138,7 @@ export class Logger {
     const projectId = await resolve(this.client, this.options, patience);
     if (experimentId) return { projectId, selector: { experiment_id: experimentId } };
     if (id) return { projectId, selector: { log_stream_id: id } };
-    const name = logStream ?? environment.logStream ?? 'default';
+    const name = (logStream ?? environment.logStream ?? 'default').trim();
     const path = `/projects/${projectId}/log_streams`;
     const find = async () => {
       const streams = await this.client.send<{ id: string; name: string }[]>(path, patience);

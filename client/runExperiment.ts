@@ -152,7 +152,7 @@ class ExperimentRun<Input, Output> {
         isOver(experiment, rows) &&
         (!prompt || isPromptOf(experiment, prompt, this.promptSettings() ?? {})) &&
         (!experimentGroupId || experiment.experiment_group_id === experimentGroupId) &&
-        (!experimentGroup || !!experimentGroupId || experiment.experiment_group_name === experimentGroup),
+        (!experimentGroup || !!experimentGroupId || experiment.experiment_group_name === experimentGroup.trim()),
     });
     return found?.experiment;
   }

@@ -35,7 +35,7 @@ export async function recordRun(client: ServiceClient, options: RunOptions): Pro
   const of = (log_stream_id: string): RecordRun => ({ path: `/projects/${projectId}`, projectId, selector: { log_stream_id } });
   const environment = readEnvironment();
   const byOption = options.logStream ?? options.logStreamId;
-  const name = options.logStream ?? (byOption ? undefined : environment.logStream);
+  const name = (options.logStream ?? (byOption ? undefined : environment.logStream))?.trim();
   const id = options.logStreamId ?? (byOption ? undefined : environment.logStreamId);
   const streams = await listLogStreams({ client, projectId }).all();
   const names = streams.map((stream) => JSON.stringify(stream.name)).join(', ');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PageFields, Uuid } from './common.ts';
+import { NameOf, PageFields, Uuid } from './common.ts';
 import { RecordTime } from './time.ts';
 
 export const userRoles = ['admin', 'manager', 'user', 'read_only'] as const;
@@ -159,7 +159,7 @@ export const CreatedApiKey = ApiKey.extend({ api_key: z.string() }).meta({ id: '
 export const ApiKeysPage = z.object({ api_keys: z.array(ApiKey), ...PageFields });
 
 export const GroupCreate = z.object({
-  name: z.string().min(1).max(1_000),
+  name: NameOf(1_000),
   description: z.string().nullish(),
   visibility: z.enum(groupVisibilities).nullish(),
 });

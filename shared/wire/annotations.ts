@@ -4,9 +4,8 @@ import { AnnotationAggregate, AnnotationRating, Label } from './annotationRating
 import { BodyFlag, PageFields, Uuid } from './common.ts';
 import { NameOrText } from './datasets.ts';
 import { DeletionFilterExpression, type Filter, FilterExpression } from './filters.ts';
-import { IdFilter, NumberFilter, TextFilter, TimeFilter } from './listFilters.ts';
+import { IdFilter, NameFilter, NumberFilter, TimeFilter } from './listFilters.ts';
 import { MAX_PAGE, SelectColumns, SortClause } from './recordSearch.ts';
-import { ComparedTime } from './time.ts';
 
 // Queues of records that people rate.
 
@@ -165,7 +164,7 @@ export const AnnotationQueueDetailsResponse = z
 
 export const AnnotationQueueFilter = z.discriminatedUnion('name', [
   IdFilter('id').meta({ id: 'AnnotationQueueIDFilter' }),
-  TextFilter('name').meta({ id: 'AnnotationQueueNameFilter' }),
+  NameFilter('name').meta({ id: 'AnnotationQueueNameFilter' }),
   z.object({ name: z.literal('project_id'), value: Uuid }).meta({ id: 'AnnotationQueueProjectFilter' }),
   TimeFilter('created_at').meta({ id: 'AnnotationQueueCreatedAtFilter' }),
   TimeFilter('updated_at').meta({ id: 'AnnotationQueueUpdatedAtFilter' }),

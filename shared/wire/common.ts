@@ -3,6 +3,9 @@ import { z } from 'zod';
 /** uuid version 4; upper case is accepted and stored lower case. */
 export const Uuid = z.uuidv4().toLowerCase();
 
+/** A name, without blanks around it: it is found by what was sent, with or without them. */
+export const NameOf = (most: number) => z.string().trim().min(1).max(most);
+
 /** ISO 8601 with an offset or `Z`; a time without an offset is read as UTC, as existing clients mean it. */
 export const Timestamp = z.iso.datetime({ offset: true, local: true });
 

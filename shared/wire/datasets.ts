@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AnyNumber } from './anyNumber.ts';
-import { BodyFlag, orDefault, PageFields, Uuid } from './common.ts';
-import { IdFilter, TextFilter } from './listFilters.ts';
+import { BodyFlag, NameOf, orDefault, PageFields, Uuid } from './common.ts';
+import { IdFilter, NameFilter } from './listFilters.ts';
 import { mapOf } from './mapOf.ts';
 
 /** Who made or changed something. */
@@ -25,12 +25,7 @@ export const ActionsQuery = z
   .transform((actions) => actions ?? []);
 
 const isNameText = (text: string) => text.isWellFormed() && !text.includes('\u0000');
-export const NameText = z
-  .string()
-  .trim()
-  .min(1)
-  .max(128)
-  .refine(isNameText, 'text that cannot be stored (NUL or a lone surrogate)');
+export const NameText = NameOf(128).refine(isNameText, 'text that cannot be stored (NUL or a lone surrogate)');
 
 /** A name: plain text, or an object that may ask for a suffix when the name is taken. */
 export const NameOrText = z.union([
@@ -150,10 +145,8 @@ export const CreatedDatasetResponse = DatasetResponse.extend({
 
 export const ListDatasetResponse = z.object({ ...PageFields, datasets: z.array(DatasetResponse) });
 
-const texts = z.array(z.string());
-
 export const DatasetFilter = z.discriminatedUnion('name', [
-  TextFilter('name'),
+  NameFilter('name'),
   z.object({ name: z.literal('draft'), operator: orDefault(z.enum(['eq', 'ne']), 'eq'), value: z.boolean() }),
   z.object({ name: z.literal('used_in_project'), value: Uuid }),
   z.object({ name: z.literal('not_in_project'), value: Uuid }),

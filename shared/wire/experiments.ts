@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { UserInfo } from './accounts.ts';
 import { RatingAggregates } from './annotationRatings.ts';
-import { BodyFlag, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
+import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { FilterList } from './filters.ts';
-import { IdFilter, numberFields, numbersFit, TextFilter, TimeFilter } from './listFilters.ts';
+import { IdFilter, NameFilter, numberFields, numbersFit, TimeFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
@@ -18,10 +18,9 @@ export const runState = z.enum(['idle', 'requested', 'running', 'paused', 'compl
 /** 16 is an experiment; 17 a second kind that clients may send. */
 const TaskType = z.literal([16, 17]);
 
-const Name = z.string().min(1).max(1_000);
 const groupSelection = {
   experiment_group_id: Uuid.nullish().describe('Wins over the name. Unknown in the project: 404 with error_code 3520.'),
-  experiment_group_name: z.string().min(1).max(255).nullish().describe('Created when the project lacks it.'),
+  experiment_group_name: NameOf(255).nullish().describe('Created when the project lacks it.'),
 };
 
 /** How often each row is run. */
@@ -55,7 +54,7 @@ export const LoggedMetrics = z
 
 export const ExperimentCreateRequest = z
   .object({
-    name: Name,
+    name: NameOf(1_000),
     task_type: TaskType.nullish().transform((type) => type ?? 16),
     playground_id: Uuid.nullish(),
     prompt_template_version_id: Uuid.nullish(),
@@ -74,7 +73,7 @@ export const ExperimentCreateRequest = z
 export type ExperimentCreateRequest = z.output<typeof ExperimentCreateRequest>;
 
 export const ExperimentUpdateRequest = z
-  .object({ name: Name, task_type: TaskType.nullish(), ...groupSelection })
+  .object({ name: NameOf(1_000), task_type: TaskType.nullish(), ...groupSelection })
   .meta({ id: 'ExperimentUpdateRequest' });
 export const ExperimentFiguresRequest = z
   .strictObject({ failed_rows: FailedRowsSetting.optional(), logged_metrics: LoggedMetrics.optional() })
@@ -95,13 +94,13 @@ const MetricFilter = z
 /** The discriminator is `name`; one client adds keys of its own, which are ignored. */
 const PlainExperimentFilter = z.discriminatedUnion('name', [
   IdFilter('id'),
-  TextFilter('name'),
-  TextFilter('series'),
+  NameFilter('name'),
+  NameFilter('series'),
   IdFilter('created_by'),
   TimeFilter('created_at'),
   TimeFilter('updated_at'),
   z.object({ name: z.literal('experiment_group_id'), value: Uuid }),
-  TextFilter('experiment_group_name'),
+  NameFilter('experiment_group_name'),
 ]);
 export const ExperimentFilter = z.union([PlainExperimentFilter, MetricFilter]);
 export type ExperimentFilter = z.output<typeof ExperimentFilter>;

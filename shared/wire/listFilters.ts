@@ -20,10 +20,14 @@ const partsRule = { path: ['value'], error: `contains takes at most ${MAX_PARTS}
 export const IdFilter = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), operator: orDefault(matching, 'eq'), value: ValueOrList }).refine(hasFewParts, partsRule);
 
-export const TextFilter = <const N extends string>(name: N) =>
+const trimmed = (value: string | string[]) => (Array.isArray(value) ? value.map((one) => one.trim()) : value.trim());
+
+/** Of names, which are stored without blanks around them: whole names are looked for without them as well. */
+export const NameFilter = <const N extends string>(name: N, caseSensitive = true) =>
   z
-    .object({ name: z.literal(name), operator: matching, value: ValueOrList, case_sensitive: BodyFlag(true) })
-    .refine(hasFewParts, partsRule);
+    .object({ name: z.literal(name), operator: matching, value: ValueOrList, case_sensitive: BodyFlag(caseSensitive) })
+    .refine(hasFewParts, partsRule)
+    .transform((filter) => (filter.operator === 'contains' ? filter : { ...filter, value: trimmed(filter.value) }));
 
 /** A filter on a column of few values, such as a type. */
 export const ChoiceFilter = <const N extends string>(name: N) =>

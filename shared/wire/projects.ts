@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ProjectRole, permissionsOf, projectActions, User, UserInfo } from './accounts.ts';
-import { BodyFlag, PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
-import { ChoiceFilter, IdFilter, NumberFilter, TextFilter, TimeFilter } from './listFilters.ts';
+import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
+import { ChoiceFilter, IdFilter, NameFilter, NumberFilter, TimeFilter } from './listFilters.ts';
 
 export const projectTypes = ['prompt_evaluation', 'llm_monitor', 'protect', 'gen_ai'] as const;
 const ProjectType = z.enum(projectTypes).meta({ id: 'ProjectType' });
@@ -17,7 +17,7 @@ const SortBy = <const N extends string>(name: N) =>
 
 export const ProjectFilter = z.discriminatedUnion('name', [
   IdFilter('id'),
-  TextFilter('name'),
+  NameFilter('name'),
   ChoiceFilter('type'),
   IdFilter('creator'),
   TimeFilter('created_at'),
@@ -49,19 +49,18 @@ const ProjectActionList = z.union([z.enum(projectActions).transform((action) => 
 export const ProjectsPageQuery = PageQuery.extend({ actions: ProjectActionList.optional() });
 /** One client calls the type `project_type`. */
 export const AllProjectsQuery = z.object({ type: ProjectType.optional(), project_type: ProjectType.optional() });
-export const ProjectsQuery = z.object({ project_name: z.string().optional(), type: ProjectType.optional() });
+export const ProjectsQuery = z.object({ project_name: z.string().trim().optional(), type: ProjectType.optional() });
 
-const Name = z.string().min(1).max(1_000);
 const forLog = BodyFlag(false).meta({
   description: 'Asked for by a client because a log names it: refused where the service lets logs make none.',
 });
 export const ProjectCreate = z.object({
-  name: Name,
+  name: NameOf(1_000),
   type: ProjectType.nullish().transform((type) => type ?? 'gen_ai'),
   for_log: forLog,
 });
 export const ProjectUpdate = z.object({
-  name: Name.nullish(),
+  name: NameOf(1_000).nullish(),
   // The interface takes any text and answers with these alone.
   labels: z
     .array(z.string())
@@ -146,14 +145,14 @@ export const UserCollaboratorsPage = z.object({ collaborators: z.array(UserColla
 export const GroupCollaboratorsPage = z.object({ collaborators: z.array(GroupCollaborator), ...PageFields });
 
 export const LogStreamParams = z.object({ project_id: Uuid, log_stream_id: Uuid });
-export const LogStreamNameRequest = z.object({ name: Name });
+export const LogStreamNameRequest = z.object({ name: NameOf(1_000) });
 export const LogStreamCreate = LogStreamNameRequest.extend({ for_log: forLog });
 export const LogStreamsQuery = z.object({ include_counts: QueryFlag(false) });
 export const LogStreamsPageQuery = PageQuery.extend({ include_counts: QueryFlag(false) });
 
 export const LogStreamFilter = z.discriminatedUnion('name', [
   IdFilter('id'),
-  TextFilter('name'),
+  NameFilter('name'),
   IdFilter('created_by'),
   TimeFilter('created_at'),
   TimeFilter('updated_at'),

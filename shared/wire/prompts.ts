@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BodyFlag, orDefault, PageFields, Uuid } from './common.ts';
 import { NameOrText, Permission, UserInfo } from './datasets.ts';
-import { IdFilter, TextFilter } from './listFilters.ts';
+import { IdFilter, NameFilter } from './listFilters.ts';
 
 /** A key that may be absent or null, and then has this value. */
 const ContentPart = z.discriminatedUnion('type', [
@@ -100,7 +100,7 @@ export const TemplateResponse = z.object({
 });
 
 export const TemplateFilter = z.discriminatedUnion('name', [
-  TextFilter('name'),
+  NameFilter('name'),
   IdFilter('creator'),
   z.object({ name: z.literal('used_in_project'), value: Uuid }),
   z.object({ name: z.literal('not_in_project'), value: Uuid }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { BodyFlag, orDefault, PageFields, Timestamp, Uuid } from './common.ts';
-import { TimeFilter } from './listFilters.ts';
+import { BodyFlag, NameOf, orDefault, PageFields, Timestamp, Uuid } from './common.ts';
+import { NameFilter, TimeFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 
 /** Kinds of records as the interface lists them for scorers; clients also send `control`. */
@@ -154,7 +154,7 @@ export type ScorerConfig = z.output<typeof ScorerConfig>;
 
 /** The same of a scorer that is given by its name, as older clients do; whatever else they say of it changes nothing. */
 export const NamedScorerConfig = z.looseObject({
-  name: z.string().min(1),
+  name: z.string().trim().min(1),
   scorer_type: z.null().optional(),
   ...judgeSettings,
   filters: z.array(RecordFilter).nullish(),
@@ -205,11 +205,9 @@ const scorerSettings = {
   range: MetricRange.nullish(),
 };
 
-const ScorerName = z.string().trim().min(1).max(255);
-
 export const CreateScorerRequest = z.object({
   ...scorerSettings,
-  name: ScorerName,
+  name: NameOf(255),
   id: Uuid.nullish(),
   label: z.string().max(255).nullish(),
   scorer_type: ScorerType,
@@ -225,7 +223,7 @@ export const CreateScorerRequest = z.object({
 });
 export type CreateScorerRequest = z.output<typeof CreateScorerRequest>;
 
-export const UpdateScorerRequest = z.object({ ...scorerSettings, name: ScorerName.nullish() });
+export const UpdateScorerRequest = z.object({ ...scorerSettings, name: NameOf(255).nullish() });
 export type UpdateScorerRequest = z.output<typeof UpdateScorerRequest>;
 
 export const CreateLlmScorerVersionRequest = z.object({
@@ -314,7 +312,7 @@ const matching = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
 const collection = z.enum(['eq', 'contains', 'one_of', 'not_in']);
 
 const ScorerFilter = z.discriminatedUnion('name', [
-  z.object({ name: z.literal('name'), operator: matching, value: textOrTexts, case_sensitive: BodyFlag(false) }),
+  NameFilter('name', false),
   z.object({
     name: z.literal('label'),
     operator: matching,

@@ -30,6 +30,10 @@ beforeAll(async () => {
   await before.exec(`
     INSERT INTO users (id, email, role) VALUES ('${maker}', 'maker@example.com', 'user'), ('${other}', 'other@example.com', 'user');
     INSERT INTO projects (id, name, type, created_by) VALUES ('${project}', 'one', 'gen_ai', '${maker}'), ('${another}', 'two', 'gen_ai', '${maker}');
+    INSERT INTO projects (id, name, type, created_by, created_at) VALUES ('${newId()}', ' three', 'gen_ai', '${maker}', '2026-01-01'),
+      ('${newId()}', E'three\\n', 'gen_ai', '${maker}', '2026-01-02'), ('${newId()}', E'one\\u00a0', 'gen_ai', '${maker}', '2026-01-03');
+    INSERT INTO runs (id, project_id, kind, name, created_by) VALUES ('${newId()}', '${project}', 'log_stream', ' main ', '${maker}'),
+      ('${newId()}', '${another}', 'log_stream', 'main ', '${maker}');
     INSERT INTO project_users (id, project_id, user_id, role) VALUES ('${newId()}', '${project}', '${maker}', 'owner');
     INSERT INTO datasets (id, name, current_version_index, next_row_key, next_column_key, created_by, created_at, updated_at)
       VALUES ('${ids.dataset}', 'd', 1, 0, 0, '${maker}', now(), now()), ('${shared}', 's', 1, 0, 0, '${maker}', now(), now());
@@ -91,4 +95,10 @@ test('what a process of the previous release writes meanwhile is the organizatio
     [id, maker],
   );
   expect(await roleOf(caller(other), 'scorer', id)).toBe('editor');
+});
+
+test('names of projects and log streams lose the blanks around them, where no other has that name', async () => {
+  const names = async (table: string) => (await database.query(`SELECT name FROM ${table}`)).map(({ name }) => name).sort();
+  expect(await names('projects')).toEqual(['one', 'one\u00a0', 'three', 'three\n', 'two']);
+  expect(await names('runs')).toEqual(['main', 'main']);
 });

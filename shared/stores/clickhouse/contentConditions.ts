@@ -29,7 +29,7 @@ export function contentConditions({ filters, sort }: ContentQuery): {
       case 'ne':
         return `${text} != ${bind(value)}`;
       case 'contains':
-        return `positionCaseInsensitiveUTF8(${text}, ${bind(value)}) > 0`;
+        return `position(caseFoldUTF8(${text}), caseFoldUTF8(${bind(value)})) > 0`;
       default:
         return operator satisfies never;
     }
