@@ -162,7 +162,7 @@ test('code without blanks is the same code: texts over several lines stay whole'
 
 describe('the package of the client', () => {
   test('is small, depends on nothing, and has maps that lead to its sources', async () => {
-    expect((await stat(clientTarball)).size).toBeLessThanOrEqual(70_000);
+    expect((await stat(clientTarball)).size).toBeLessThanOrEqual(70 * 1024);
     const manifest = JSON.parse(await readFile(join(clientPackage, 'package.json'), 'utf8')) as object;
     expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
     for (const format of ['esm', 'cjs']) {
