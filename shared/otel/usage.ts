@@ -1,3 +1,4 @@
+import { isExact } from '../wire/exactNumber.ts';
 import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
 import { isTree } from './messageForms.ts';
 import type { ReportedUsage, SpanRole } from './spanContent.ts';
@@ -63,7 +64,7 @@ function addFigures(to: Figures, tree: { [key: string]: AttributeValue }, words:
     const figure = names.some((word) => word === 'cost' || word === 'costs')
       ? costNamed(names.filter(isNoUsage))
       : tokensNamed(names);
-    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    const number = isExact(value) || (typeof value === 'string' && value.trim() !== '') ? Number(value) : value;
     const fits = typeof number === 'number' && figure !== undefined && (isCost(figure) ? isAmount : isCount)(number);
     if (fits) to[figure] ??= number;
     else if (value !== null) isAll = false;
