@@ -47,7 +47,7 @@ export async function recordRun(client: ServiceClient, options: RunOptions): Pro
       `there is no log stream ${JSON.stringify(id ?? name)} in this project${closestHint(
         id ?? name ?? '',
         streams.map((stream) => stream.name),
-      )}${names && `; there are ${names}`}`,
+      )}${names && `; it has ${names}`}`,
     );
   }
   const [only, ...others] = streams;

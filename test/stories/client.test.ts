@@ -467,7 +467,7 @@ describe('a function over rows', () => {
     await rejected({ ...fine, metrics: [{ name: 'x', score: () => 1, directon: 'lower' }] }, 'the nearest is "direction"');
     await rejected(
       { ...fine, function: undefined, promptTemplate: { template: '{{input}}', settings: { modelAlias: 'x' } } },
-      'unknown key "settings" in promptTemplate; the nearest is "versionId"',
+      'unknown key "settings" in promptTemplate; the nearest is "name"',
     );
     await rejected({ ...fine, gate: { max_failed: 0 } }, 'unknown key "max_failed" in gate; the nearest is "maxFailed"');
     await rejected(

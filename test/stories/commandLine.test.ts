@@ -928,7 +928,7 @@ describe('records', () => {
     [['--filter', 'status'], /"status" is no condition: /, exitCodes.usage],
     [['--filter', 'status = 1'], /there is no column "status" here, but input, output, name, /, exitCodes.usage],
     [['--sort', 'nothing'], /the service refuses this: .*"nothing"/, exitCodes.usage],
-    [['--log-stream', 'other'], /there is no log stream "other" in this project, but "büro 🚀"/, exitCodes.notFound],
+    [['--log-stream', 'other'], /there is no log stream "other" in this project; it has "büro 🚀"/, exitCodes.notFound],
     [['--experiment', 'other'], /there is no experiment "other" in this project/, exitCodes.notFound],
   ])('search %j is refused in one sentence', async (words, sentence, exitCode) => {
     const { stdout, stderr, ...ended } = await assay(['logs', 'search', ...words], typed);
