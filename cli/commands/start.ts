@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { besideCommand } from '../besideCommand.ts';
 import { usageError } from '../commandError.ts';
+import type { PassedSignal } from '../ownOutput.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface StartOptions {
@@ -47,9 +48,11 @@ export async function start(terminal: Terminal, { port, dataDir }: StartOptions)
       ...(dataDir === undefined ? {} : { DATA_DIR: dataDir }),
     },
   });
-  // A terminal signals the whole group; what signals this process alone is passed on.
+  // A terminal signals the whole group; what signals this process alone, or the one above it, is passed on. The service hears it more than once.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.removeAllListeners(signal).on(signal, () => child.kill(signal));
+  process.removeAllListeners('message').on('message', ({ signal }: PassedSignal) => child.kill(signal));
+  process.removeAllListeners('disconnect').on('disconnect', () => child.kill('SIGTERM')); // the process above was killed
   const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, endedBy) => resolve([code, endedBy]));
