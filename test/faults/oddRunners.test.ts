@@ -99,7 +99,7 @@ test('a module may give, log, throw and send anything', async () => {
     metadata: 'logged',
     role: '{"role":"ai","content":"said"}',
     kind: 'kind',
-    spanWithBigInt: expect.stringContaining('BigInt'),
+    spanWithBigInt: 'big',
     cyclic: expect.stringContaining('circular'),
     nothing: null,
     surrogate: '\ufffd \u0000',
