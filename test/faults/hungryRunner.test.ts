@@ -24,7 +24,15 @@ test('rows that eat memory or loop cost only themselves', { timeout: 120_000 }, 
   const signal = new AbortController().signal;
   const context = { attempt: 1, signal, stopping: signal, waiting: () => () => undefined, memory: new RowMemory(1).open() };
   const row = (input: string, ordinal: number) =>
-    ({ rowId: newId(), ordinal, input, expected: null, metadata: {}, generatedOutput: null, variables: {} }) as ExperimentRow;
+    ({
+      rowId: newId(),
+      ...{ ordinal, sourceOrdinal: ordinal, trial: 0 },
+      input,
+      expected: null,
+      metadata: {},
+      generatedOutput: null,
+      variables: { input },
+    }) as ExperimentRow;
   try {
     const results = await Promise.all(['a', 'eats', 'b', 'loops', 'c'].map((input, at) => runner.run(row(input, at), context)));
     expect(results.map(({ output, error }) => output ?? error)).toEqual([
