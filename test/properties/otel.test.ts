@@ -517,7 +517,7 @@ test('a trace whose root does not come is opened after a time, and one whose roo
         return service.writer.write(at, changes);
       },
     },
-    waitMs: 300,
+    waitMs: 5_000, // all of it is sent meanwhile, on a busy machine as well
     onError: (err) => failures.push(err),
   });
   const spans = traceOf([0, 1], undefined, 0);
@@ -530,11 +530,11 @@ test('a trace whose root does not come is opened after a time, and one whose roo
   await exportTo(whole, spans.slice(0, 1), stubTraces);
   expect(await read(alone)).toMatchObject({ type: 'stub_trace' });
   await expect
-    .poll(() => read(alone), { timeout: 20_000 })
+    .poll(() => read(alone), { timeout: 40_000 })
     .toMatchObject({ type: 'trace', name: 'span 1', input: 'in 1', is_complete: false });
   expect(await read(whole)).toMatchObject({ type: 'trace', name: 'span 0', input: 'in 0', is_complete: true });
   expect({ opened, failures }).toEqual({ opened: [1], failures: [] });
-});
+}, 60_000);
 
 test('what very many spans of a request share is bounded for all of them, with the names of the service first', async () => {
   const resource = [...Array(40).keys()].map((index) => text(`label.${index}`, 'x'.repeat(90)));
