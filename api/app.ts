@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors/errors.ts';
 import { pagePolicy } from './answerHeaders.ts';
 import { type BodyBounds, openBodyBounds } from './bodyBounds.ts';
+import { compressAnswers } from './compressAnswers.ts';
 import { errorResponse } from './errorResponse.ts';
 import { type OpenapiVersion, openapiDocument } from './openapi.ts';
 import { hostCheck } from './publicHost.ts';
@@ -45,6 +46,7 @@ export function createApp({
   app.disable('x-powered-by');
   app.disable('etag');
   if (requests) app.use(requestMetrics({ ...requests, log }));
+  app.use(compressAnswers());
   app.use((request, response, next) => {
     const given = request.headers['x-request-id'];
     response.locals.requestId = typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID();
