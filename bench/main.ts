@@ -10,6 +10,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   neighbours: () => import('./neighbours.ts'),
   search: () => import('./search.ts'),
   soak: () => import('./soak.ts'),
+  updates: () => import('./updates.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -34,20 +34,24 @@ const LONG_TRACE = 10_000;
  * each question reads and how long a bare scan of the columns it names takes. `--runs K` spreads the records over K runs and asks one of them.
  * `--data FOLDER` keeps the records for the next call. `--as-merged` asks the parts that the engine's own merges leave; without it they are merged
  * further until that changes nothing, which takes half an hour at 20 M. `--against CHECKOUT` asks the code of another checkout the same, in turns.
+ * `--live` asks the whole service over HTTP what a page of traces asks, over `--records N` spans (default 100,000), while new ones arrive.
  */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
-      records: { type: 'string', default: '1000000' },
+      records: { type: 'string' },
       runs: { type: 'string', default: '1' },
       rounds: { type: 'string', default: '20' },
+      live: { type: 'boolean', default: false },
       data: { type: 'string' },
       'as-merged': { type: 'boolean', default: false },
       against: { type: 'string' },
     },
   });
-  const [records, runs, rounds] = [Number(values.records), Number(values.runs), Number(values.rounds)];
+  const [runs, rounds] = [Number(values.runs), Number(values.rounds)];
+  if (values.live) return (await import('./searchLive.ts')).searchLive(Number(values.records ?? 100_000), rounds);
+  const records = Number(values.records ?? 1_000_000);
   const dataDir = values.data ?? (await mkdtemp(join(tmpdir(), 'assay-bench-search-')));
   const clickhouse = openClickHouse({ dataDir });
   try {
