@@ -1,7 +1,7 @@
 import type { RowSelection, ServiceClient } from '../client/index.ts';
 import { usageError } from './commandError.ts';
 import { findExperiment } from './findExperiment.ts';
-import { conditionOf, unquoted } from './records/recordCondition.ts';
+import { expressionOf } from './records/recordFilters.ts';
 
 const parts = ['limit', 'sample', 'seed', 'filter', 'ids', 'ordinals', 'same-as'] as const;
 type Part = (typeof parts)[number];
@@ -48,10 +48,12 @@ function partOf(word: string): { name: Part; value: string } {
 const filterOperators = { '=': 'eq', '!=': 'ne', contains: 'contains' } as const;
 
 function filterOf(text: string): { columnName: string; operator: 'eq' | 'ne' | 'contains'; value: string } {
-  const { column, operator, value } = conditionOf(text);
+  const expression = expressionOf(text);
+  if (!('condition' in expression)) throw usageError(`a filter of --rows is one condition, and not ${JSON.stringify(text)}`);
+  const { column, operator, values } = expression.condition;
   const known = (filterOperators as Partial<Record<string, 'eq' | 'ne' | 'contains'>>)[operator];
   if (!known) throw usageError(`rows are filtered by = != contains, and not ${operator}`);
-  return { columnName: column, operator: known, value: unquoted(value) };
+  return { columnName: column.text, operator: known, value: values.map((one) => one.text).join() };
 }
 
 /** Most positions that a selection lists. */

@@ -1,5 +1,5 @@
 import type { ServiceClient } from '../../client/index.ts';
-import type { Filter } from './recordCondition.ts';
+import type { Filter } from './recordFilters.ts';
 import { type Found, recordPages } from './recordPages.ts';
 import type { RecordKind, RecordRun } from './recordRun.ts';
 

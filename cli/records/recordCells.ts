@@ -1,7 +1,7 @@
 import { figureText } from '../../shared/figures/figureText.ts';
+import type { FilterColumn } from '../../shared/filterText/parseFilterText.ts';
 import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
 import { unitOf } from '../output/resultsText.ts';
-import type { FilterColumn } from './recordCondition.ts';
 import type { Found } from './recordPages.ts';
 
 /** What a table shows unless columns are named. */

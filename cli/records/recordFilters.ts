@@ -1,7 +1,11 @@
 import type { ServiceClient } from '../../client/index.ts';
+import { type Expression, FilterTextError, parseExpression } from '../../shared/filterText/filterSyntax.ts';
+import { type FilterColumn, type FilterTree, filterTreeOf, type Leaf, timeOf } from '../../shared/filterText/parseFilterText.ts';
 import { usageError } from '../commandError.ts';
-import { type Condition, conditionOf, type Filter, type FilterColumn, leafOf, timeOf } from './recordCondition.ts';
 import type { RecordKind, RecordRun } from './recordRun.ts';
+
+/** What a search takes as one of its filters. */
+export type Filter = Leaf | FilterTree | { or: Leaf[] };
 
 export interface FilterOptions {
   filter?: string[];
@@ -22,17 +26,17 @@ export async function recordFilters(
   { filter: texts = [], text, ignoreCase = false, since, until }: FilterOptions,
   signal: AbortSignal,
 ): Promise<Filter[]> {
-  const conditions = texts.map(conditionOf);
-  const date = (operator: string, value: string): Filter => ({ type: 'date', column_id: 'created_at', operator, value });
-  const contains = (column_id: string): Filter => ({
+  const expressions = texts.map(expressionOf);
+  const date = (operator: string, value: string): Leaf => ({ type: 'date', column_id: 'created_at', operator, value });
+  const contains = (column_id: string): Leaf => ({
     ...{ type: 'text', column_id, operator: 'contains', value: text },
     ...(ignoreCase ? { case_sensitive: false } : {}),
   });
   return [
-    ...(since === undefined ? [] : [date('gte', timeOf(since, '--since'))]),
-    ...(until === undefined ? [] : [date('lt', timeOf(until, '--until'))]),
+    ...(since === undefined ? [] : [date('gte', momentOf(since, '--since'))]),
+    ...(until === undefined ? [] : [date('lt', momentOf(until, '--until'))]),
     ...(text === undefined ? [] : [{ or: ['input', 'output', 'name', 'error_message'].map(contains) }]),
-    ...(conditions.length === 0 ? [] : leavesOf(conditions, await columnsOf(client, run, kind, signal), ignoreCase)),
+    ...(expressions.length === 0 ? [] : treesOf(texts, expressions, await columnsOf(client, run, kind, signal), ignoreCase)),
   ];
 }
 
@@ -46,27 +50,36 @@ export const columnsOf = async (client: ServiceClient, { path, selector }: Recor
     })
   ).columns;
 
-const leavesOf = (conditions: readonly Condition[], columns: readonly FilterColumn[], ignoreCase: boolean): Filter[] =>
-  conditions.map((condition) => leafOf(condition, columnOf(condition, columns), ignoreCase));
+const treesOf = (
+  texts: readonly string[],
+  expressions: readonly Expression[],
+  columns: readonly FilterColumn[],
+  ignoreCase: boolean,
+): Filter[] =>
+  expressions.map((expression, index) =>
+    orUsageError(texts[index] as string, () => filterTreeOf(expression, { columns, ignoreCase })),
+  );
 
-/**
- * Keys of the two maps are no columns of a catalog, which would have to read every record to find them; nor are metrics that have no value yet, as in
- * a stream that is about to be followed.
- */
-function columnOf({ column: id, value }: Condition, columns: readonly FilterColumn[]): FilterColumn {
-  const found = columns.find((column) => column.id === id) ?? onlyMetric(id, columns);
-  if (found) return found;
-  if (/^(?:user|dataset)_metadata\/./.test(id)) return { id, filter_type: 'text' };
-  if (/^metrics\/./.test(id)) return { id, filter_type: typeOfValue(value) };
-  throw usageError(`there is no column ${JSON.stringify(id)} here, but ${columns.map((column) => column.id).join(', ')}`);
+export const expressionOf = (text: string): Expression => orUsageError(text, () => parseExpression(text));
+
+/** What is wrong with a filter is said with the rest of it from there on. */
+function orUsageError<T>(text: string, read: () => T): T {
+  try {
+    return read();
+  } catch (err) {
+    if (!(err instanceof FilterTextError)) throw err;
+    const rest = text.slice(err.place.start).trim();
+    throw usageError(
+      `--filter ${JSON.stringify(text)}${rest === '' || rest === text ? '' : `, at ${JSON.stringify(rest)}`}: ${err.message}`,
+    );
+  }
 }
 
-/** The metric whose scorer has this name. @throws CommandError where several have it */
-function onlyMetric(id: string, columns: readonly FilterColumn[]): FilterColumn | undefined {
-  const called = columns.filter(({ metric_key_alias: name }) => name !== undefined && id === `metrics/${name}`);
-  if (called.length < 2) return called[0];
-  throw usageError(`${id} names several metrics: take one of ${called.map((column) => column.id).join(', ')}`);
+/** @throws CommandError for what is no moment */
+export function momentOf(text: string, what: string, now: Date = new Date()): string {
+  const time = timeOf(text, now);
+  if (time !== undefined) return time;
+  throw usageError(
+    `${what} takes 15m, 2h, 3d or 1w (ago), or a time as in 2026-01-31T08:00:00Z, and not ${JSON.stringify(text)}`,
+  );
 }
-
-const typeOfValue = (value: string): string =>
-  value === 'true' || value === 'false' ? 'boolean' : Number.isNaN(Number(value)) ? 'text' : 'number';
