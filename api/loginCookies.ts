@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 /** The refresh token of a login session, for the routes of the API that renew or end it. */
 export const REFRESH_COOKIE = 'refresh_token';
-/** An access token for the pages. The routes of the API do not read it, so that no page of another site can use it there. */
+/** A page token. The routes of the API do not read it, so that no page of another site can use it there. */
 export const PAGE_COOKIE = 'assay_page';
 
 export const cookieOf = (request: IncomingMessage, name: string): string | undefined =>

@@ -1,8 +1,8 @@
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import type { Credentials, Session } from '../../shared/accounts/credentials.ts';
+import type { Credentials, PageSession, Session } from '../../shared/accounts/credentials.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
-import { ACCESS_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
+import { PAGE_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 
 import type { ClientAddresses } from '../clientAddress.ts';
@@ -25,7 +25,7 @@ export async function pageCaller(credentials: Credentials, request: Request): Pr
   const token = cookieOf(request, PAGE_COOKIE);
   if (token === undefined) return undefined;
   try {
-    return await credentials.ofToken(token);
+    return await credentials.ofPageToken(token);
   } catch (err) {
     if (err instanceof ServiceError && err.code === 'Unauthenticated') return undefined;
     throw err;
@@ -43,7 +43,11 @@ const Form = z.object({
   api_key: z.string().default(''),
 });
 
-/** Login and logout of the pages, by password or API key. */
+/**
+ * Login and logout of the pages, by password or API key. The cookie is good for these routes and the pages alone: the console asks for an access
+ * token with it and keeps that in memory, so every call that it makes is one that any program could make. Answers allow no other origin, and no other
+ * site's page gets a token, since a browser says which site a request is from.
+ */
 export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): Router {
   const router = Router();
 
@@ -51,6 +55,14 @@ export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): 
     api_key === ''
       ? credentials.logInWithPassword(email, password, loginClient(clients, request))
       : credentials.logInWithApiKey(api_key.trim());
+
+  const setCookie = (request: Request, response: Response, { pageToken }: PageSession) => {
+    const secure = clients.isTls(request) ? '; Secure' : '';
+    response.setHeader(
+      'Set-Cookie',
+      `${PAGE_COOKIE}=${pageToken}; Max-Age=${PAGE_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Lax${secure}`,
+    );
+  };
 
   router.get(PATH, (request, response) => {
     response.set(pageHeaders).send(loginPage(String(request.query.next ?? '/')));
@@ -60,23 +72,31 @@ export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): 
     refuseForeign(request);
     const { value: body } = await readBody(request, 'urlencoded', { limit: LOGIN_BODY_BYTES, share: undefined, pace });
     const form = Form.parse(body);
+    const asJson = request.accepts(['html', 'json']) === 'json';
     try {
-      const { accessToken } = await logIn(request, form);
-      const secure = clients.isTls(request) ? '; Secure' : '';
-      response.setHeader(
-        'Set-Cookie',
-        `${PAGE_COOKIE}=${accessToken}; Max-Age=${ACCESS_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Lax${secure}`,
-      );
-      redirect(response, ownPath(form.next));
+      const session = await credentials.openPages(await logIn(request, form));
+      setCookie(request, response, session);
+      if (asJson) response.json({ access_token: session.accessToken });
+      else redirect(response, ownPath(form.next));
     } catch (err) {
-      if (!(err instanceof ServiceError) || (err.code !== 'Unauthenticated' && err.code !== 'TooManyRequests')) throw err;
+      const isTheirs = err instanceof ServiceError && (err.code === 'Unauthenticated' || err.code === 'TooManyRequests');
+      if (!isTheirs || asJson) throw err;
       response.status(err.status).set(pageHeaders).send(loginPage(form.next, err.message));
     }
   });
 
+  router.post('/pages/session', async (request, response) => {
+    requireOwnPage(request);
+    const token = cookieOf(request, PAGE_COOKIE);
+    if (token === undefined) throw new ServiceError('Unauthenticated', 'this browser is not signed in');
+    const session = await credentials.renewPages(token, loginClient(clients, request));
+    setCookie(request, response, session);
+    response.json({ access_token: session.accessToken });
+  });
+
   router.post('/pages/logout', async (request, response) => {
     refuseForeign(request);
-    await credentials.logOut({ access: cookieOf(request, PAGE_COOKIE), refresh: undefined });
+    await credentials.logOut({ page: cookieOf(request, PAGE_COOKIE) });
     response.setHeader('Set-Cookie', `${PAGE_COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`);
     redirect(response, PATH);
   });
@@ -114,7 +134,17 @@ function ownPath(next: string): string {
 
 /** A browser says which site a form is from. */
 function refuseForeign(request: Request): void {
-  const { origin, host } = request.headers;
-  if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host))
+  if (request.headers.origin !== undefined && !isOwnOrigin(request))
     throw new ServiceError('Forbidden', 'the form of this page is taken from this service alone');
+}
+
+/** A browser names the relation of the sites where it trusts the connection, and else the origin of every POST. */
+function requireOwnPage(request: Request): void {
+  const relation = request.headers['sec-fetch-site'];
+  if (relation === undefined ? !isOwnOrigin(request) : relation !== 'same-origin')
+    throw new ServiceError('Forbidden', 'pages of this service alone ask for their session; programs send POST /login');
+}
+
+function isOwnOrigin({ headers: { origin, host } }: Request): boolean {
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
 }

@@ -5,6 +5,7 @@ export interface AccountKeys {
   id: string;
   accessToken: Uint8Array;
   refreshToken: Uint8Array;
+  pageToken: Uint8Array;
   rememberedLogin: Uint8Array;
 }
 
@@ -19,6 +20,7 @@ export function accountKeys(ring: readonly { id: string; key: Uint8Array }[]): [
       id,
       accessToken: derived('access token'),
       refreshToken: derived('refresh token'),
+      pageToken: derived('page token'),
       rememberedLogin: derived('remembered login'),
     };
   });

@@ -8,12 +8,18 @@ import type { LoginAttempt, LoginAttempts } from './loginAttempts.ts';
 import type { LoginCache } from './loginCache.ts';
 import type { Passwords } from './passwords.ts';
 import type { Caller } from './permissions.ts';
-import { REFRESH_TOKEN_SECONDS, type TokenSubject, type Tokens } from './tokens.ts';
+import { PAGE_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS, type TokenSubject, type Tokens } from './tokens.ts';
 
 /** What a login gives: both are secrets of the caller. */
 export interface Session {
   accessToken: string;
   refreshToken: string;
+}
+
+/** A login of the pages: the token of its cookie, and one for the calls that they make. Both are secrets of the caller. */
+export interface PageSession {
+  accessToken: string;
+  pageToken: string;
 }
 
 /** Where a login comes from, to tell its user's sessions apart. */
@@ -26,14 +32,21 @@ export interface LoginClient {
 export interface Credentials {
   ofApiKey(key: string): Promise<Caller>;
   ofToken(token: string): Promise<Caller>;
+  ofPageToken(token: string): Promise<Caller>;
   /** @throws ServiceError `TooManyRequests` after many failures of this account from this address, until some seconds have passed. */
   ofPassword(email: string, password: string, address: string): Promise<Caller>;
   logInWithPassword(email: string, password: string, client: LoginClient): Promise<Session>;
   logInWithApiKey(key: string): Promise<Session>;
   /** A new session for a refresh token, which is spent by it. */
   refresh(refreshToken: string, client: LoginClient): Promise<Session>;
+  /** The pages' session of a login that has just been made. */
+  openPages(login: Pick<Session, 'accessToken'>): Promise<PageSession>;
+  /**
+   * New tokens for a page token, which stays good to its end: two tabs, or one whose answer was lost, may ask at once. The session goes on with it.
+   */
+  renewPages(pageToken: string, client: LoginClient): Promise<PageSession>;
   /** Ends the sessions of these tokens, in this process at once; what is no token of ours, or has ended, is left out. */
-  logOut(tokens: { access: string | undefined; refresh: string | undefined }): Promise<void>;
+  logOut(tokens: { access?: string | undefined; refresh?: string | undefined; page?: string | undefined }): Promise<void>;
   /** Drops what is remembered of users and keys: call after changing one, so that it holds at once in this process. */
   forget(): void;
 }
@@ -114,6 +127,18 @@ export function createCredentials(deps: {
     return { caller: callerOfKey(known), tokenVersion: known.owner.tokenVersion, expiresAt: known.key.expiresAt };
   }
 
+  async function callerOfToken(token: string, kind: 'readAccess' | 'readPage'): Promise<Caller> {
+    // The signature too is checked once a second only: it costs more than the rest of the gate.
+    const known = await knownTokens.get(createHash('sha256').update(`${kind} ${token}`).digest('base64'), async () => {
+      const subject = await tokens[kind](token);
+      const current = subject && (await callerOf(subject));
+      // A token never outlives its key: its own end was set so when it was signed.
+      return current && { caller: current.caller, expiresAt: subject.expiresAt };
+    });
+    if (!known || hasEnded(known.expiresAt)) throw endedToken();
+    return known.caller;
+  }
+
   async function verifiedLogin(email: string, password: string, address: string): Promise<Login> {
     const attempt = { account: email.toLowerCase(), address };
     refuseFor(await attempts.waitMs(attempt));
@@ -148,15 +173,23 @@ export function createCredentials(deps: {
     return isRight;
   }
 
+  /** Notes that a session begins or goes on. A login by API key has none: it ends with its key. */
+  async function noteSession(
+    { userId, sessionId, apiKeyId }: TokenSubject,
+    seconds: number,
+    client: LoginClient | undefined,
+  ): Promise<void> {
+    if (!client || sessionId === undefined || apiKeyId !== undefined) return;
+    await accounts.noteSession({ id: sessionId, userId, expiresAt: new Date(now().getTime() + seconds * 1_000), ...client });
+  }
+
   /** Tokens of a session, which begins or goes on with them. */
   async function newTokens(
     subject: TokenSubject & { sessionId: string },
     notAfter: Date | null,
     client: LoginClient | undefined,
   ): Promise<Session> {
-    const { userId, sessionId } = subject;
-    const expiresAt = new Date(now().getTime() + REFRESH_TOKEN_SECONDS * 1_000);
-    if (client && subject.apiKeyId === undefined) await accounts.noteSession({ id: sessionId, userId, expiresAt, ...client });
+    await noteSession(subject, REFRESH_TOKEN_SECONDS, client);
     const [accessToken, refreshToken] = await Promise.all([
       tokens.signAccess(subject, notAfter),
       tokens.signRefresh({ ...subject, tokenId: newId() }),
@@ -166,17 +199,8 @@ export function createCredentials(deps: {
 
   return {
     ofApiKey: async (key) => callerOfKey(await knownKey(key)),
-    async ofToken(token) {
-      // The signature too is checked once a second only: it costs more than the rest of the gate.
-      const known = await knownTokens.get(createHash('sha256').update(token).digest('base64'), async () => {
-        const subject = await tokens.readAccess(token);
-        const current = subject && (await callerOf(subject));
-        // A token never outlives its key: its own end was set so when it was signed.
-        return current && { caller: current.caller, expiresAt: subject.expiresAt };
-      });
-      if (!known || hasEnded(known.expiresAt)) throw endedToken();
-      return known.caller;
-    },
+    ofToken: (token) => callerOfToken(token, 'readAccess'),
+    ofPageToken: (token) => callerOfToken(token, 'readPage'),
     ofPassword: async (email, password, address) => callerOfLogin(await verifiedLogin(email, password, address)),
     async logInWithPassword(email, password, client) {
       const { userId, tokenVersion } = await verifiedLogin(email, password, client.address);
@@ -199,8 +223,30 @@ export function createCredentials(deps: {
       const { userId, apiKeyId, sessionId } = subject;
       return newTokens({ userId, tokenVersion: known.tokenVersion, apiKeyId, sessionId }, known.expiresAt, client);
     },
-    async logOut({ access, refresh }) {
-      const read = await Promise.all([access && tokens.readAccess(access), refresh && tokens.readRefresh(refresh)]);
+    async openPages({ accessToken }) {
+      const subject = await tokens.readAccess(accessToken);
+      const known = subject && (await callerOf(subject));
+      if (!known) throw endedToken();
+      return { accessToken, pageToken: await tokens.signPage(subject, known.expiresAt) };
+    },
+    async renewPages(pageToken, client) {
+      const read = await tokens.readPage(pageToken);
+      const known = read && (await callerOf(read));
+      if (!known || hasEnded(known.expiresAt)) throw endedToken();
+      const subject = { ...read, tokenVersion: known.tokenVersion };
+      await noteSession(subject, PAGE_TOKEN_SECONDS, client);
+      const [accessToken, renewed] = await Promise.all([
+        tokens.signAccess(subject, known.expiresAt),
+        tokens.signPage(subject, known.expiresAt),
+      ]);
+      return { accessToken, pageToken: renewed };
+    },
+    async logOut({ access, refresh, page }) {
+      const read = await Promise.all([
+        access && tokens.readAccess(access),
+        refresh && tokens.readRefresh(refresh),
+        page && tokens.readPage(page),
+      ]);
       const ending = new Set(read.flatMap((token) => (token && token.sessionId !== undefined ? [token.sessionId] : [])));
       for (const sessionId of ending) await accounts.endSession(sessionId);
       knownTokens.clear();

@@ -19,6 +19,7 @@ type ReadRefreshToken = ReadToken & { tokenId: string; sessionId: string };
 /** A day: one existing client keeps its token for the life of its process. */
 export const ACCESS_TOKEN_SECONDS = 86_400;
 export const REFRESH_TOKEN_SECONDS = 30 * 86_400;
+export const PAGE_TOKEN_SECONDS = 30 * 86_400;
 
 export interface Tokens {
   /** @param notAfter the end of the API key behind it, where that comes earlier. */
@@ -27,7 +28,12 @@ export interface Tokens {
   readAccess(token: string): Promise<ReadToken | undefined>;
   signRefresh(subject: Omit<ReadRefreshToken, 'expiresAt'>): Promise<string>;
   readRefresh(token: string): Promise<ReadRefreshToken | undefined>;
+  /** Good for {@link PAGE_TOKEN_SECONDS}, however often it is used. @param notAfter as for `signAccess` */
+  signPage(subject: TokenSubject, notAfter: Date | null): Promise<string>;
+  readPage(token: string): Promise<ReadToken | undefined>;
 }
+
+type Purpose = 'accessToken' | 'refreshToken' | 'pageToken';
 
 const Claims = z.object({
   sub: z.string(),
@@ -38,16 +44,16 @@ const Claims = z.object({
 });
 const RefreshClaims = Claims.extend({ jti: z.string(), fam: z.string() });
 
-/** JSON web tokens (HS256). Access and refresh tokens have keys of their own, so neither passes for the other. */
+/** JSON web tokens (HS256). Each kind has a key of its own, so none passes for another. */
 export function createTokens(keys: readonly [AccountKeys, ...AccountKeys[]], now: () => Date): Tokens {
-  const sign = (purpose: 'accessToken' | 'refreshToken', { userId, tokenVersion, apiKeyId }: TokenSubject, more: JWTPayload) =>
+  const sign = (purpose: Purpose, { userId, tokenVersion, apiKeyId }: TokenSubject, more: JWTPayload) =>
     new SignJWT({ ver: tokenVersion, ...(apiKeyId ? { key: apiKeyId } : {}), ...more })
       .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: keys[0].id })
       .setSubject(userId)
       .setIssuedAt(now())
       .sign(keys[0][purpose]);
 
-  async function read<T>(purpose: 'accessToken' | 'refreshToken', token: string, claims: z.ZodType<T>): Promise<T | undefined> {
+  async function read<T>(purpose: Purpose, token: string, claims: z.ZodType<T>): Promise<T | undefined> {
     try {
       const keyOf = (header: { kid?: string }) => {
         const key = keys.find((one) => one.id === header.kid);
@@ -70,15 +76,14 @@ export function createTokens(keys: readonly [AccountKeys, ...AccountKeys[]], now
     expiresAt: new Date(claims.exp * 1_000),
   });
   const secondsFromNow = (seconds: number) => Math.floor(now().getTime() / 1_000) + seconds;
+  const signUntil = (purpose: Purpose, one: TokenSubject, seconds: number, notAfter: Date | null) =>
+    sign(purpose, one, {
+      ...(one.sessionId ? { sid: one.sessionId } : {}),
+      exp: notAfter ? Math.min(secondsFromNow(seconds), Math.floor(notAfter.getTime() / 1_000)) : secondsFromNow(seconds),
+    });
 
   return {
-    signAccess(one, notAfter) {
-      const end = secondsFromNow(ACCESS_TOKEN_SECONDS);
-      return sign('accessToken', one, {
-        ...(one.sessionId ? { sid: one.sessionId } : {}),
-        exp: notAfter ? Math.min(end, Math.floor(notAfter.getTime() / 1_000)) : end,
-      });
-    },
+    signAccess: (one, notAfter) => signUntil('accessToken', one, ACCESS_TOKEN_SECONDS, notAfter),
     async readAccess(token) {
       const claims = await read('accessToken', token, Claims);
       return claims && subject(claims);
@@ -88,6 +93,11 @@ export function createTokens(keys: readonly [AccountKeys, ...AccountKeys[]], now
     async readRefresh(token) {
       const claims = await read('refreshToken', token, RefreshClaims);
       return claims && { ...subject(claims), tokenId: claims.jti, sessionId: claims.fam };
+    },
+    signPage: (one, notAfter) => signUntil('pageToken', one, PAGE_TOKEN_SECONDS, notAfter),
+    async readPage(token) {
+      const claims = await read('pageToken', token, Claims);
+      return claims && subject(claims);
     },
   };
 }
