@@ -15,9 +15,24 @@ export interface RecordReader {
   record(run: RunRef, id: string): Promise<StoredRecord | undefined>;
   /** The trace, if stored, and its spans; undefined when none of them is stored. At most `limit` and one more. */
   traceRecords(projectId: string, traceId: string, limit: number): Promise<{ run: RunRef; records: StoredRecord[] } | undefined>;
+  /** A span and all below it, as far as they are stored; nothing else of its trace is read. At most `limit` and one more. */
+  spanRecords(run: RunRef, span: SpanKey, limit: number): Promise<SpanRecords>;
   /** A session, its traces and their spans. At most `limit` and one more. */
   sessionRecords(run: RunRef, sessionId: string, limit: number): Promise<StoredRecord[]>;
 }
+
+export type SpanKey = StoredKey & { trace_id: string };
+
+export interface SpanRecords {
+  records: StoredRecord[];
+  /** Absent where the trace's own record has not come. */
+  trace: TraceState | undefined;
+  /** Canonical time of the newest record of the whole trace. */
+  newest: string;
+}
+
+/** What spans take from the record of their trace. */
+type TraceState = Pick<StoredRecord, 'id' | 'trace_is_complete'>;
 
 export interface ReadDeps {
   reader: RecordReader;
@@ -70,16 +85,18 @@ async function recordsOfTrace(reader: RecordReader, projectId: string, traceId: 
 
 /** A span with the spans below it. */
 export async function readSpan(deps: ReadDeps, projectId: string, spanId: string): Promise<Record<string, unknown>> {
-  const at = await deps.reader.find(projectId, spanId);
-  if (!at || at.key.trace_id === null || at.key.type === 'trace') throw notFound('span', spanId);
-  const found = await recordsOfTrace(deps.reader, projectId, at.key.trace_id);
-  const below = found && subtree(found.records, spanId);
-  if (!found || !below) throw notFound('span', spanId);
-  const attached = await attachedTo(deps.reads, found.run, below.map(keyOf));
-  const trace = found.records.find(({ type }) => type === 'trace');
-  const [span] = traceTrees(below, attached, trace);
+  const { reader, reads } = deps;
+  const at = await reader.find(projectId, spanId);
+  if (!at || !isSpanKey(at.key)) throw notFound('span', spanId);
+  const { records, trace } = await reader.spanRecords(at.run, at.key, MAX_TREE_RECORDS);
+  if (records.length > MAX_TREE_RECORDS) throw tooLarge('span', 'its spans page by page through spans/search', 'trace_id');
+  const below = subtree(records, spanId);
+  if (!below) throw notFound('span', spanId);
+  const [span] = traceTrees(below, await attachedTo(reads, at.run, below.map(keyOf)), trace);
   return span as Tree;
 }
+
+const isSpanKey = (key: StoredKey): key is SpanKey => key.trace_id !== null && key.type !== 'trace';
 
 /** A session with its traces, each with its spans. */
 export async function readSession(
@@ -160,7 +177,7 @@ const kindsWithSpans: ReadonlySet<string> = new Set(['trace', 'agent', 'workflow
 export function traceTrees(
   records: readonly StoredRecord[],
   attached: Attached,
-  trace = records.find(({ type }) => type === 'trace'),
+  trace: TraceState | undefined = records.find(({ type }) => type === 'trace'),
   view = wholeRecords,
 ): Tree[] {
   const parents = new Set(records.map(({ parent_id }) => parent_id));
@@ -188,7 +205,10 @@ export function traceTrees(
 }
 
 /** The span and everything below it; undefined when it is not among the records. */
-function subtree(records: readonly StoredRecord[], spanId: string): StoredRecord[] | undefined {
+export function subtree<R extends { id: string; parent_id?: string | null | undefined }>(
+  records: readonly R[],
+  spanId: string,
+): R[] | undefined {
   const span = records.find(({ id }) => id === spanId);
   if (!span) return undefined;
   const children = Map.groupBy(records, ({ parent_id }) => parent_id ?? null);

@@ -566,16 +566,17 @@ test('a record of another project is not found', async () => {
   expect((await mine.get(`/traces/${id}`)).status).toBe(404);
 });
 
-test('a trace of more records than one answer holds is refused with the way to read it', async () => {
+test('a trace or span with more records than one answer holds is refused with the way to read it, one below it is not', async () => {
   const { run, get } = service.space();
-  const [traceId, spanId] = [newId(), newId()];
+  const [traceId, spanId, leafId] = [newId(), newId(), newId()];
   const ids = `toUUID('${run.projectId}') AS project_id, toUUID('${run.runId}') AS run_id, toUUID('${traceId}') AS trace_id`;
-  const own = `if(number = 0, toUUID('${spanId}'), reinterpretAsUUID(toUInt128(number))) AS id`;
+  const id = `multiIf(number = 0, toUUID('${spanId}'), number = 1, toUUID('${leafId}'), reinterpretAsUUID(toUInt128(number))) AS id`;
+  const own = `${id}, if(number = 0, trace_id, toUUID('${spanId}')) AS parent_id`;
   const columns = 'project_id, run_id, trace_id, id, parent_id, session_id, type, created_at, version';
   for (const table of ['record_keys', 'trace_members', 'records']) {
     await service.clickhouse.command({
       name: 'many spans',
-      sql: `INSERT INTO ${table} (${columns}) SELECT ${ids}, ${own}, trace_id, trace_id, 'tool', toDateTime64('2026-01-01', 6, 'UTC'), 1 FROM numbers(50001)`,
+      sql: `INSERT INTO ${table} (${columns}) SELECT ${ids}, ${own}, trace_id, 'tool', toDateTime64('2026-01-01', 6, 'UTC'), 1 FROM numbers(50001)`,
     });
   }
   for (const path of [`/traces/${traceId}`, `/spans/${spanId}`]) {
@@ -584,6 +585,7 @@ test('a trace of more records than one answer holds is refused with the way to r
     const msg = expect.stringContaining('more than 50000 records; read its spans page by page through spans/search');
     expect(body.detail).toMatchObject([{ msg, type: 'query_too_expensive', loc: ['path', expect.stringMatching(/_id$/)] }]);
   }
+  expect((await get(`/spans/${leafId}`)).status).toBe(200);
 });
 
 test('a span that is logged again as another kind has the shapes of that kind', async () => {

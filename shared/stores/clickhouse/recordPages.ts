@@ -34,9 +34,10 @@ import { metricPage } from './metricPage.ts';
 import { byMerging, type NewestVersions } from './newestVersions.ts';
 import { type RowsOf, recordRows } from './recordRow.ts';
 import type { RecordVersions, RunVersions } from './runVersions.ts';
+import { readsLongTexts } from './shortColumnsCache.ts';
 import { ownUsage, usageSql } from './usageSql.ts';
 
-/** Longer pages are read by their keys, a group of them at a time. */
+/** Longer pages with long texts are read by their keys, a group of them at a time. */
 const MAX_READ_AT_ONCE = 1000;
 
 /** Up to so many records the page and the total of a filter are one statement: beyond, finding all that match in order takes longer than two. */
@@ -55,7 +56,9 @@ export function recordPages(
     const { run, offset, limit, after } = query;
     const known = isMerged ? { newest: byMerging } : await versions.ofRecords(run);
     const isCounted = isCountedWithPage(query, known);
-    const rowsOf = columns && recordRows(run, columns === 'all' ? undefined : columns);
+    const named = columns === 'all' ? undefined : columns;
+    const isShort = limit <= MAX_READ_AT_ONCE || !readsLongTexts(named);
+    const rowsOf = columns && isShort ? recordRows(run, named) : undefined;
     const reading = rowsAndKeys(clickhouse, query, known.newest, rowsOf, isCounted);
     const counting = isCounted ? undefined : begun(totalIn(query, known));
     const { total: counted, ...page } = await reading;
@@ -161,7 +164,7 @@ const keyRows: RowsOf<RecordKey> = { select: 'id, created_at, type, trace_id', r
  * versions or joins values it would read them of every row.
  */
 const isReadAtOnce = (query: RecordPageQuery, { from }: NewestVersions): boolean =>
-  from === 'records' && !isSortedByOthers(query) && query.limit <= MAX_READ_AT_ONCE;
+  from === 'records' && !isSortedByOthers(query);
 
 /** Of the sorted columns; with the engine's own 1 MB an order of a million records by name takes 86 ms of CPU instead of 79. */
 const LARGE_BLOCKS = { preferred_block_size_bytes: 4_194_304 };

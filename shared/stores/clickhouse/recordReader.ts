@@ -1,9 +1,9 @@
 import type { RunRef } from '../../projects/runs.ts';
-import type { RecordReader } from '../../records/read.ts';
-import { IN_RUN, runParams } from './binder.ts';
-import type { ClickHouse } from './clickHouse.ts';
+import { type RecordReader, type SpanKey, type SpanRecords, subtree } from '../../records/read.ts';
+import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
+import { type ClickHouse, ONE_THREAD } from './clickHouse.ts';
 import { recordRows } from './recordRow.ts';
-import { keyColumns, readRecords, toKey } from './recordStore.ts';
+import { keyColumns, LEFT, readRecords, toKey } from './recordStore.ts';
 import { keysBy } from './tables.ts';
 
 /** Single reads over the record and key tables. */
@@ -41,10 +41,10 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
       });
       if (!at) return undefined;
       const run = { projectId, runId: at.run_id };
-      const records = await readGroup(clickhouse, run, { column: 'trace_id', id: traceId, ...at, limit: limit + 1 });
-      // A span that was moved to another trace has left an older key behind.
-      return { run, records: records.filter(({ trace_id }) => trace_id === traceId) };
+      return { run, records: await readTraceWithin(clickhouse, run, { traceId, ...at, limit }) };
     },
+
+    spanRecords: (run, span, limit) => readSpanRecords(clickhouse, run, span, limit),
 
     async sessionRecords(run, sessionId, limit) {
       const [at] = await clickhouse.query({
@@ -58,6 +58,67 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
       return records.filter(({ session_id }) => session_id === sessionId);
     },
   };
+}
+
+/** The newest place of each record of a trace; those that have left it are among them. */
+const PLACES = `SELECT id, created_at, type, parent_id FROM trace_members WHERE ${IN_RUN} AND trace_id = {trace:UUID} ORDER BY version DESC LIMIT 1 BY id`;
+
+/** Up to so many records below a span are read by their keys. */
+const FEW_RECORDS = 1000;
+
+async function readSpanRecords(clickhouse: ClickHouse, run: RunRef, span: SpanKey, limit: number): Promise<SpanRecords> {
+  const { id, trace_id: traceId } = span;
+  const params = { ...runParams(run), trace: traceId };
+  const place = async () => {
+    const [at] = await clickhouse.query({
+      name: 'place of a span',
+      sql: `SELECT toString(min(created_at)) AS first, toString(max(created_at)) AS last, countIf(parent_id = {id:UUID}) AS children,
+              if(countIf(id = {trace:UUID}) > 0, toString(anyIf(created_at, id = {trace:UUID})), '') AS trace
+            FROM (${PLACES}) WHERE type != '${LEFT}'`,
+      params: { ...params, id },
+      ...ONE_THREAD,
+      row: (row) => row as { first: string; last: string; children: string; trace: string },
+    });
+    return at as NonNullable<typeof at>;
+  };
+  const stateOfTrace = async (createdAt: string) => {
+    const [isComplete] = await clickhouse.query({
+      name: 'state of a trace',
+      sql: `SELECT trace_is_complete FROM records WHERE ${IN_RUN} AND created_at = {at:DateTime64(6, 'UTC')} AND id = {trace:UUID} ORDER BY version DESC LIMIT 1`,
+      params: { ...params, at: createdAt },
+      ...ONE_THREAD,
+      row: (row) => (row as { trace_is_complete: boolean }).trace_is_complete,
+    });
+    return isComplete === undefined ? undefined : { id: traceId, trace_is_complete: isComplete };
+  };
+  const [{ first, last, children, trace }, alone] = await Promise.all([place(), readRecords(clickhouse, run, [span])]);
+  const withChildren = async () => {
+    const places = await clickhouse.query({
+      name: 'places in a trace',
+      sql: `SELECT * FROM (${PLACES}) WHERE type != '${LEFT}'`,
+      params,
+      row: toKey,
+    });
+    const wanted = subtree(places, id) ?? [];
+    return wanted.length <= FEW_RECORDS
+      ? readRecords(clickhouse, run, wanted)
+      : readTraceWithin(clickhouse, run, { traceId, first, last, limit });
+  };
+  const [records, state] = await Promise.all([
+    children === '0' ? alone : withChildren(),
+    trace === '' ? undefined : stateOfTrace(trace),
+  ]);
+  return { records: records.filter(({ trace_id }) => trace_id === traceId), trace: state, newest: timeOfColumn(last) };
+}
+
+/** The records of a trace, without those that were moved to another one and have left an older key behind. */
+async function readTraceWithin(
+  clickhouse: ClickHouse,
+  run: RunRef,
+  { traceId, first, last, limit }: { traceId: string; first: string; last: string; limit: number },
+) {
+  const records = await readGroup(clickhouse, run, { column: 'trace_id', id: traceId, first, last, limit: limit + 1 });
+  return records.filter(({ trace_id }) => trace_id === traceId);
 }
 
 /** Bytes of a trace or session that is read as a whole. */

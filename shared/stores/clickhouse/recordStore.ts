@@ -182,7 +182,7 @@ const ONE_OF_LIKE = `LIMIT 1 BY trace_id, is_apart, if(is_apart OR empty(usage),
                   mapContains(usage, 'cost'), length(usage) > 1 + mapContains(usage, 'cost'), counted_usage`;
 
 /** The type of a row of `trace_members` whose record has left that trace. */
-const LEFT = '';
+export const LEFT = '';
 
 function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
   if (leaves !== undefined) {

@@ -46,6 +46,10 @@ export const selectedForRead = (columns?: readonly string[], forRewrite = false)
   shortColumnsCache.name,
 ];
 
+/** Whether a read of these columns (absent: all) takes texts that may be long. */
+export const readsLongTexts = (columns?: readonly string[]): boolean =>
+  columns === undefined || longTexts.some((name) => columns.includes(name));
+
 /** Gathers the cache of one row that is written. */
 export class CachedColumns {
   readonly #values: Record<string, unknown> = {};
