@@ -1,5 +1,5 @@
 import { ExactNumber } from '../wire/exactNumber.ts';
-import { ANY_NUMBER, isHeld, isWhole, parseNumbers } from '../wire/longNumbers.ts';
+import { isHeld, isWhole, parseNumbers } from '../wire/longNumbers.ts';
 
 /**
  * The value of a JSON text, for all that callers send and store: a number that no double holds is an `ExactNumber`, so that `JSON.stringify` writes what was
@@ -16,7 +16,7 @@ export const parseJsonb = (text: string): unknown =>
   parseNumbers(text, (source, double) => (isHeld(source, double) ? double : new ExactNumber(source)));
 
 /** As `parseJson`, with every number as it is written: `1.50` stays so. */
-export const parseAsWritten = (text: string): unknown => parseNumbers(text, (source) => new ExactNumber(source), ANY_NUMBER);
+export const parseAsWritten = (text: string): unknown => parseNumbers(text, (source) => new ExactNumber(source), true);
 
 /** As `parseJson`; undefined where the text is no JSON. */
 export function parsedOrNothing(text: string): unknown {

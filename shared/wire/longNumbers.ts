@@ -1,57 +1,55 @@
 import { endOfText } from './endOfText.ts';
+import { endOfHeldNumber } from './heldNumbers.ts';
 
 // JSON whose numbers a double does not hold, in any runtime: `JSON.parse` gives the sources of numbers in some only, calls itself for each level of
 // nesting then, and takes five times as long.
 
-/** Where a number may begin that a double does not hold: one of 16 or more digits, or with a large exponent. A text may hold the same characters. */
-const MAY_BE_LONG = /(?:^|[:[,])\s*(-?\d(?:[\d.]{15}|[\d.]*[eE][+-]?\d{3})[\d.eE+-]*)/g;
-/** Where any number may begin. */
-export const ANY_NUMBER = /(?:^|[:[,])\s*(-?\d[\d.eE+-]*)/g;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=\s*(?:[,}\]]|$))/y;
+const [QUOTE, MINUS, ZERO, NINE] = ['"', '-', '0', '9'].map((character) => character.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+];
 
 let ownMark: string | undefined;
 
 /** Begins texts that take the place of numbers for a moment. By chance, so that nobody can send one; edge runtimes have none while a module is loaded. */
 function markOfNumbers(): string {
-  ownMark ??= crypto.getRandomValues(new Uint32Array(4)).join('-');
+  ownMark ??= crypto.getRandomValues(new BigUint64Array(1)).join('');
   return ownMark;
 }
 
 /**
  * The value of a JSON text.
  * @param numberOf gives the value of a number that JavaScript would write otherwise than it is written there; called in the order of the text
- * @param places where numbers are looked for: by default those that a double may not hold
+ * @param takesAll whether it is asked for every such number, as for `1.50`, not only for those that a double may not hold
  * @throws SyntaxError
  */
-export function parseNumbers(
-  text: string,
-  numberOf: (source: string, double: number) => unknown,
-  places: RegExp = MAY_BE_LONG,
-): unknown {
+export function parseNumbers(text: string, numberOf: (source: string, double: number) => unknown, takesAll = false): unknown {
   const mark = markOfNumbers();
   const values: unknown[] = [];
   const pieces: string[] = [];
   let written = 0;
-  let quote = text.indexOf('"');
-  let textEnd = -1;
-  places.lastIndex = 0;
-  for (let place = places.exec(text); place; place = places.exec(text)) {
-    const source = place[1] as string;
-    const double = Number(source);
-    // Most are doubles that JavaScript has written, or another language as JavaScript does.
-    if (String(double) === source) continue;
-    const start = places.lastIndex - source.length;
-    NUMBER.lastIndex = start;
-    if (NUMBER.exec(text)?.[0] !== source) continue;
-    while (quote !== -1 && quote < start) {
-      textEnd = endOfText(text, quote);
-      quote = text.indexOf('"', textEnd + 1);
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfText(text, at);
+    else if (code === MINUS || (code >= ZERO && code <= NINE)) {
+      const start = at;
+      const end = endOfHeldNumber(text, start);
+      at = (end < 0 ? ~end : end) - 1;
+      if (end >= 0 && !takesAll) continue;
+      const source = text.slice(start, at + 1);
+      const double = Number(source);
+      if (String(double) === source) continue;
+      // A text in place of what is no number, or no value, would make other JSON than was sent.
+      NUMBER.lastIndex = start;
+      if (NUMBER.exec(text)?.[0] !== source) continue;
+      const value = numberOf(source, double);
+      if (value === double) continue;
+      pieces.push(text.slice(written, start), `"${mark}:${values.push(value) - 1}"`);
+      written = at + 1;
     }
-    if (start < textEnd) continue;
-    const value = numberOf(source, double);
-    if (value === double) continue;
-    pieces.push(text.slice(written, start), `"${mark}:${values.push(value) - 1}"`);
-    written = start + source.length;
   }
   if (values.length === 0) return JSON.parse(text);
   let read: unknown;
@@ -79,7 +77,10 @@ function withValues(read: unknown, values: readonly unknown[], mark: string): un
 
 /** Whether a JSON number is the very value of the double that is nearest to it, as `0.10` and `1E2` are. */
 export function isHeld(source: string, double: number): boolean {
-  return Number.isFinite(double) && decimalOf(source) === decimalOf(String(double));
+  const printed = String(double);
+  if (printed === source) return true;
+  if (isWhole(source) && isWhole(printed) && double !== 0) return false;
+  return Number.isFinite(double) && decimalOf(source) === decimalOf(printed);
 }
 
 /** The digits of a number without zeros around them, and the power of ten of the last one. */

@@ -1,7 +1,8 @@
 import { fc, test } from '@fast-check/vitest';
-import { describe, expect } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseAsWritten, parseJson, parseJsonb } from '../../shared/json/parseJson.ts';
 import { ExactNumber } from '../../shared/wire/exactNumber.ts';
+import { endOfHeldNumber } from '../../shared/wire/heldNumbers.ts';
 import { isHeld, jsonWithBigInts, parseNumbers } from '../../shared/wire/longNumbers.ts';
 
 const digits = (max: number) => fc.stringMatching(new RegExp(`^(?:0|[1-9]\\d{0,${max}})$`));
@@ -124,6 +125,37 @@ describe('JSON with numbers that no double holds', () => {
     expect(String(inner)).toBe('12345678901234567890');
     const many = Array.from({ length: 100_000 }, () => '12345678901234567890').join(',');
     expect(JSON.stringify(parseJson(`["[${many}]",${many}]`))).toBe(`["[${many}]",${many}]`);
+  });
+
+  /** Decimals beside which a double lies: its own digits, one more or less of the last, 17 digits, and an exponent as Python writes it. */
+  const nearDouble = fc
+    .tuple(
+      fc.oneof(
+        fc.double({ min: -1e9, max: 1e9, noNaN: true }),
+        fc.double({ min: -1, max: 1, noNaN: true }),
+        fc
+          .tuple(fc.integer({ min: -25, max: 60 }), fc.integer({ min: -3, max: 3 }))
+          .map(([power, ulps]) => 2 ** power * (1 + ulps * 2 ** -52)),
+      ),
+      fc.integer({ min: 15, max: 18 }),
+      fc.integer({ min: -1, max: 1 }),
+      fc.constantFrom('', 'e-05', 'E7', 'e+12'),
+    )
+    .filter(([double]) => Math.abs(double) > 1e-6)
+    .map(([double, digits, step, exponent]) => {
+      const written = digits === 18 ? String(double) : double.toPrecision(digits);
+      const last = written.search(/\d(?=e|$)/);
+      return `${written.slice(0, last)}${Math.min(9, Math.max(0, Number(written[last]) + step))}${written.slice(last + 1)}${written.includes('e') ? '' : exponent}`;
+    });
+  test.prop([fc.oneof(nearDouble, source)], { numRuns: 20_000 })('holds what arithmetic says it holds', (number) => {
+    const end = endOfHeldNumber(`${number},`, 0);
+    expect(Math.max(end, ~end)).toBe(number.length);
+    if (end >= 0) expect([number, isHeld(number, Number(number))]).toEqual([number, true]);
+  });
+
+  it('is known by arithmetic to hold nearly all doubles that a program has printed', () => {
+    const doubles = Array.from({ length: 20_000 }, (_, at) => Math.sin(at + 1) / 10 ** (at % 5));
+    expect(doubles.filter((double) => endOfHeldNumber(String(double), 0) < 0).length).toBeLessThan(100);
   });
 
   const anyNumber = (written: string) => parseNumbers(written, (number) => BigInt(number));
