@@ -13,6 +13,8 @@ interface WrittenRun {
   records: Map<string, StoredRecord>;
   /** The records that were read, as they were before. */
   before: ReadonlyMap<string, StoredRecord>;
+  /** The newest stored version of each record that was read, whenever that was. */
+  stored: Map<string, StoredRecord>;
   changed: Set<string>;
   /** Ids that were made for this write. */
   fresh: ReadonlySet<string>;
@@ -84,6 +86,7 @@ export async function followUsage(
     behind.map(({ key }) => key),
   )) {
     const { version, at } = clock.next();
+    written.stored.set(record.id, record);
     const counted_usage = countedIn.get(record.id) ?? null;
     records.set(record.id, { ...record, counted_usage, updated_at: at, version: Math.max(version, record.version + 1) });
     changed.add(record.id);

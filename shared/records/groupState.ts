@@ -186,6 +186,7 @@ export class GroupState {
         const session_id = sessions.get(record.trace_id ?? '');
         if (session_id === undefined) continue; // moved to another trace since
         const { version, at } = this.#clock.next();
+        state.stored.set(record.id, record);
         state.records.set(record.id, { ...record, session_id, updated_at: at, version: Math.max(version, record.version + 1) });
         state.changed.add(record.id);
         const key = behind.find(({ id }) => id === record.id);
@@ -260,6 +261,11 @@ export class GroupState {
   isKnown(record: StoredRecord): boolean {
     const key = this.#runOf(record).keys.get(record.id);
     return key !== undefined && key.type !== PENDING;
+  }
+
+  /** The version of the record that was stored before this group. */
+  stored(record: StoredRecord): StoredRecord | undefined {
+    return this.#runOf(record).stored.get(record.id);
   }
 
   /** The trace that a record leaves for another one. */

@@ -15,6 +15,8 @@ export interface RunState {
   records: Map<string, StoredRecord>;
   /** The records that were read, as they were before. */
   before: ReadonlyMap<string, StoredRecord>;
+  /** The newest stored version of each record that was read, whenever that was. */
+  stored: Map<string, StoredRecord>;
   changed: Set<string>;
   pending: Map<string, WrittenKey>;
   metricsGiven: Map<string, Set<string>>;
@@ -78,6 +80,7 @@ export async function loadRun(
     opened,
     keys,
     records,
+    stored: new Map(records),
     changed: new Set(),
     pending: new Map(),
     metricsGiven: new Map(),

@@ -51,6 +51,8 @@ export interface NewVersion {
   record: StoredRecord;
   /** Whether a version of it may be stored already: readers look for stale versions only where this is true. */
   isRewrite: boolean;
+  /** The version that is stored now; null: none. Absent where that was not looked for. */
+  replaces?: Pick<StoredRecord, 'id' | 'type' | 'version' | 'created_at'> | null;
 }
 
 /** A value that was logged with its record. */

@@ -41,7 +41,11 @@ export async function settleGroup(
   ];
   return {
     touched: state.touched(),
-    block: store.block({ keys, values, records: records.map((record) => ({ record, isRewrite: state.isKnown(record) })) }),
+    block: store.block({
+      keys,
+      values,
+      records: records.map((record) => ({ record, isRewrite: state.isKnown(record), replaces: state.stored(record) ?? null })),
+    }),
     applied: state.applied(),
     toHold: state.toHold(),
     answers,

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { z } from 'zod';
+import type { RunChange, WrittenRuns } from './writtenRuns.ts';
 
 /** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
 export type ParamValue = string | number | boolean | readonly string[] | readonly number[];
@@ -59,6 +60,8 @@ export interface NativeInsert extends Insert {
   native: readonly Buffer[];
   /** Skip indexes that are built when the new rows are merged, not now; until then their texts are scanned. */
   lateIndexes?: readonly string[];
+  /** What it changes in the runs of the record table. */
+  changes?: readonly RunChange[];
 }
 
 /** A lightweight DELETE, of rows that were stored before it is submitted. */
@@ -77,6 +80,8 @@ export interface ClickHouse {
    * server, to which others write as well.
    */
   readonly writeMark: number | undefined;
+  /** What is known of the records of runs; undefined with a server, to which others write as well. */
+  readonly written: WrittenRuns | undefined;
   /** @throws ServiceError `QueryTooExpensive` at a limit of time or memory, `Unavailable` when the engine is not there. */
   query<T>(read: ClickHouseRead<T>): Promise<T[]>;
   /** As `query`, with the number of rows before the LIMIT of the statement, counted in the same pass. */

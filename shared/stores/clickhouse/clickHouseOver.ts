@@ -11,6 +11,7 @@ import { KeptAnswers } from './keptAnswers.ts';
 import { bytesOfRows, rowsOfLines } from './rowLines.ts';
 import { asServiceError, clickHouseError, refusedValue, unavailable } from './statementErrors.ts';
 import type { AnswerFormat, Transport } from './transport.ts';
+import { type Touched, WrittenRuns } from './writtenRuns.ts';
 
 interface StoreOptions {
   queryMemoryBytes: number;
@@ -21,6 +22,7 @@ interface StoreOptions {
 }
 
 const DEFAULT_SECONDS = 30;
+const RECORDS = 'records';
 /** Milliseconds between two looks at whether a deletion is done: the engine sends no event. */
 const FIRST_LOOK_MS = 5;
 const LAST_LOOK_MS = 250;
@@ -49,6 +51,7 @@ const settingsOfReads = (queryMemoryBytes: number) => ({
 
 class Store implements ClickHouse {
   readonly isEmbedded: boolean;
+  readonly written: WrittenRuns | undefined;
   readonly broken: Promise<never>;
   readonly #transport: Transport;
   readonly #readSettings: ReturnType<typeof settingsOfReads>;
@@ -63,6 +66,7 @@ class Store implements ClickHouse {
 
   constructor(transport: Transport, { queryMemoryBytes, deletionSeconds, onHang, onInsert }: StoreOptions) {
     this.isEmbedded = transport.isEmbedded;
+    this.written = transport.isEmbedded ? new WrittenRuns() : undefined;
     this.broken = transport.broken;
     this.#transport = transport;
     this.#readSettings = settingsOfReads(queryMemoryBytes);
@@ -70,7 +74,7 @@ class Store implements ClickHouse {
     this.#onHang = onHang;
     this.#onInsert = onInsert;
     // The engine goes on with what the process before this one had submitted, so no answer is kept until that is done.
-    if (transport.isEmbedded) this.#writing(() => this.#untilDeleted(), true).catch(() => {});
+    if (transport.isEmbedded) this.#writing(() => this.#untilDeleted(), 'any', true).catch(() => {});
   }
 
   get writeMark(): number | undefined {
@@ -115,21 +119,24 @@ class Store implements ClickHouse {
     if (size === 0) return;
     const query = `INSERT INTO ${table} FORMAT JSONEachRow`;
     const settings = { insert_deduplication_token: token, input_format_parallel_parsing: size > 10_000_000 ? 1 : 0 } as const;
-    await this.#inserting(table, () => this.#transport.insert(query, body, settings));
+    await this.#inserting(table, table === RECORDS ? 'any' : [], () => this.#transport.insert(query, body, settings));
   }
 
   async insertInOrder(steps: readonly (readonly NativeInsert[])[], confirm?: () => Promise<void>): Promise<void> {
+    const inserts = steps.flat();
+    const changes = inserts.flatMap((insert) => insert.changes ?? []);
+    const touched = inserts.some((insert) => insert.table === RECORDS && !insert.changes) ? 'any' : changes;
     for (const step of this.#transport.insertsInOrder(steps)) {
       await confirm?.();
-      await together(step.map(({ table, send }) => this.#inserting(table, send)));
+      await together(step.map(({ table, send }) => this.#inserting(table, touched, send)));
     }
   }
 
-  async #inserting(table: string, send: () => Promise<unknown>): Promise<void> {
+  async #inserting(table: string, touched: Touched, send: () => Promise<unknown>): Promise<void> {
     const begun = performance.now();
     let stored = false;
     try {
-      await this.#writing(send, false);
+      await this.#writing(send, touched, false);
       stored = true;
     } catch (thrown) {
       const err = clickHouseError(thrown);
@@ -146,7 +153,7 @@ class Store implements ClickHouse {
       submitted.resolve();
       await this.#untilDeleted(table);
     };
-    const gone = this.#writing(carryOut, true).catch((err: unknown) => {
+    const gone = this.#writing(carryOut, table === RECORDS ? 'any' : [], true).catch((err: unknown) => {
       throw this.#fault(err, `delete from ${table}`);
     });
     gone.catch(submitted.reject);
@@ -157,7 +164,7 @@ class Store implements ClickHouse {
   async command(command: Parameters<ClickHouse['command']>[0]): Promise<void> {
     try {
       const query = `${command.sql}${settingsClause({ ...command.settings })}`;
-      await this.#writing(() => this.#transport.command(query, { ...command.params }), true);
+      await this.#writing(() => this.#transport.command(query, { ...command.params }), 'any', true);
     } catch (err) {
       throw this.#fault(err, command.name);
     }
@@ -206,13 +213,17 @@ class Store implements ClickHouse {
   }
 
   /** What was given up may still be written at any time, by a deletion also when its statement has ended: it stays under way. */
-  async #writing(write: () => Promise<unknown>, goesOn: boolean): Promise<void> {
+  async #writing(write: () => Promise<unknown>, touched: Touched, goesOn: boolean): Promise<void> {
     this.#writesBegun++;
     this.#writesUnderWay++;
+    const end = this.written?.begin(touched);
     try {
       await write();
+      end?.('stored');
     } catch (err) {
-      if (err instanceof StatementHangs && (goesOn || !err.hasEnded)) this.#writesUnderWay++;
+      const isUnderWay = err instanceof StatementHangs && (goesOn || !err.hasEnded);
+      if (isUnderWay) this.#writesUnderWay++;
+      end?.(isUnderWay ? 'unknown' : 'failed');
       throw err;
     } finally {
       this.#writesUnderWay--;

@@ -82,10 +82,10 @@ const groupSql = (query: TimelineQuery, scope: Scope): string =>
 /** Whether the records are grouped by what they hold themselves. */
 const isOnRecord = ({ groupBy }: TimelineQuery): boolean => groupBy?.source.at === 'record' || groupBy?.source.at === 'map';
 
-/** What records are read from where their group is asked for. */
+/** What records are read from where their group is asked for: beside the groups of the traces whose spans have none of their own. */
 function withGroupsSql(query: TimelineQuery, scope: Scope): string {
   if (!isOnRecord(query)) return scope.from;
-  const asked = `SELECT assumeNotNull(trace_id) FROM ${scope.from} WHERE ${matching(query, scope)} AND ${IS_SPAN}`;
+  const asked = `SELECT assumeNotNull(trace_id) FROM ${scope.from} WHERE ${matching(query, scope)} AND ${IS_SPAN} AND ${ownGroupSql(query, scope)} = ''`;
   const groups = `SELECT id AS container, ${ownGroupSql(query, scope)} AS trace_group FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' AND id IN (${asked})`;
   return `${scope.from} LEFT JOIN (${groups}) AS containers ON trace_id = container`;
 }

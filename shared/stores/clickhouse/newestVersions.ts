@@ -34,7 +34,7 @@ export const sameVersions = (one: NewestVersions, other: NewestVersions): boolea
   one.from === other.from && one.rewritten === other.rewritten && rowNames(one.stale) === rowNames(other.stale);
 
 /** Beyond this many rewritten records the engine's own way is the faster one. */
-const MAX_REWRITTEN = 2000;
+export const MAX_REWRITTEN = 2000;
 
 /** Decides for one run. A version that is written afterwards is not in it: the answer is that of the moment before. */
 export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promise<NewestVersions> {

@@ -116,8 +116,9 @@ const sizeOf = (counts: ReadonlyMap<RecordKind, number>, kinds: readonly RecordK
   kinds.reduce((sum, kind) => sum + (counts.get(kind) ?? 0), 0);
 
 /** Whether one statement finds the page and all records that match. */
-const isCountedWithPage = (query: RecordPageQuery, { counts }: RecordVersions): boolean =>
+const isCountedWithPage = (query: RecordPageQuery, { newest, counts }: RecordVersions): boolean =>
   counts !== undefined &&
+  newest.from === 'records' &&
   sizeOf(counts, recordKinds) <= SMALL_RUN &&
   !isWhole(query) &&
   query.limit > 0 &&

@@ -12,6 +12,7 @@ import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, recordRows } from './recordRow.ts';
 import { skipUnknownIds } from './skipUnknownIds.ts';
 import { lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
+import { changesOf, type RunChange } from './writtenRuns.ts';
 
 /** The record and key tables as the writer needs them. */
 export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
@@ -86,7 +87,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
             to.add({ ...metricValueRow(run, value, version), is_rewrite: isRewrite }),
           ),
         ],
-        [rowsOf(recordTable, records, addRecord)],
+        [withChanges(rowsOf(recordTable, records, addRecord), changesOf(records))],
       ];
       return blockOf(clickhouse, steps);
     },
@@ -217,6 +218,9 @@ function rowsOf<T>(table: Table, rows: readonly T[], add: (to: NativeBlock, row:
   for (const row of rows) add(block, row);
   return { block, insert: { table: table.name, native: block.finish(), token: newId(), lateIndexes: lateIndexes(table) } };
 }
+
+const withChanges = (rows: TableRows | undefined, changes: readonly RunChange[]): TableRows | undefined =>
+  rows && { ...rows, insert: { ...rows.insert, changes } };
 
 interface TableRows {
   block: NativeBlock;

@@ -8,10 +8,10 @@ import { asWritten, type NewestVersions, newestVersions, sameVersions } from './
 /** What a statement over the records of a run has to know of their versions. */
 export interface RecordVersions {
   newest: NewestVersions;
-  /** Of a run that was never rewritten: the numbers of its records, expired ones too. Undefined otherwise. */
+  /** The numbers of its records, expired ones too; undefined where they are not known. */
   counts?: ReadonlyMap<RecordKind, number>;
-  /** Of the store, before it was asked. */
-  writeMark?: number | undefined;
+  /** Of the embedded engine: rises with every write that replaces a version. */
+  rewrites?: number;
 }
 
 /** What a statement over the values of a metric in a run has to know of their versions. */
@@ -21,17 +21,17 @@ export interface ValueVersions {
   writeMark?: number | undefined;
 }
 
-/** Of a run with 2,000 rewritten records half a megabyte is known. */
 const MAX_RUNS = 200;
 
 /**
- * The versions in each run, for reads that leave out what a newer version has replaced. The embedded engine has one writer: what was true is true until
- * the next write, and is not asked for again. After a write, and over servers always, it is asked for before the read: 2 to 4 ms, of a run of any size.
- * A version may still be written between the question and the read; {@link RunVersions.areCurrent} finds that out afterwards.
+ * The versions in each run, for reads that leave out what a newer version has replaced. The embedded engine has one writer: what was true is moved on by each
+ * write ({@link WrittenRuns}). Over servers it is asked for before the read: 2 to 4 ms, of a run of any size. A version may still be written between the
+ * question and the read; {@link RunVersions.areCurrent} finds that out afterwards.
  */
 export class RunVersions {
   readonly #clickhouse: ClickHouse;
-  readonly #records = new LRUCache<string, RecordVersions>({ max: MAX_RUNS });
+  /** Runs of which a version was replaced at some time. */
+  readonly #rewritten = new LRUCache<string, true>({ max: MAX_RUNS });
   readonly #values = new LRUCache<string, ValueVersions>({ max: MAX_RUNS });
 
   constructor(clickhouse: ClickHouse) {
@@ -39,13 +39,9 @@ export class RunVersions {
   }
 
   async ofRecords(run: RunRef): Promise<RecordVersions> {
-    const key = `${run.projectId} ${run.runId}`;
-    const known = this.#records.get(key);
-    if (known && this.#isQuietSince(known)) return known;
-    const { writeMark } = this.#clickhouse;
-    const versions = { ...(await this.#askRecords(run, known)), writeMark };
-    this.#records.set(key, versions);
-    return versions;
+    const { written } = this.#clickhouse;
+    if (!written) return this.#askRecords(run);
+    return written.get(run) ?? written.read(run, () => this.#askRecords(run));
   }
 
   async ofValues(run: RunRef, metric: string): Promise<ValueVersions> {
@@ -60,8 +56,11 @@ export class RunVersions {
 
   /** Whether nothing was rewritten since these versions were asked for. */
   async areCurrent(run: RunRef, versions: RecordVersions): Promise<boolean> {
-    if (versions.newest.from === 'records FINAL' || this.#isQuietSince(versions)) return true;
-    return sameVersions((await this.ofRecords(run)).newest, versions.newest);
+    if (versions.newest.from === 'records FINAL') return true;
+    const { written } = this.#clickhouse;
+    const known = written?.get(run);
+    if (known && versions.rewrites !== undefined) return known.rewrites === versions.rewrites && !written?.isRewriting(run);
+    return sameVersions((await this.#askRecords(run)).newest, versions.newest);
   }
 
   async valuesAreCurrent(run: RunRef, metric: string, versions: ValueVersions): Promise<boolean> {
@@ -74,8 +73,9 @@ export class RunVersions {
   }
 
   /** Most runs are never rewritten: their counts, which the engine keeps for each part, say so. A run that was rewritten stays it. */
-  async #askRecords(run: RunRef, known: RecordVersions | undefined): Promise<RecordVersions> {
-    if (known === undefined || known.newest === asWritten) {
+  async #askRecords(run: RunRef): Promise<RecordVersions> {
+    const name = `${run.projectId} ${run.runId}`;
+    if (!this.#rewritten.has(name)) {
       const kinds = await this.#clickhouse.query({
         name: 'kinds of a run',
         sql: `SELECT type, count() AS held, countIf(is_rewrite) AS rewrites FROM records WHERE ${IN_RUN} GROUP BY type`,
@@ -85,6 +85,7 @@ export class RunVersions {
       });
       if (kinds.every(({ rewrites }) => rewrites === '0'))
         return { newest: asWritten, counts: new Map(kinds.map(({ type, held }) => [type, Number(held)])) };
+      this.#rewritten.set(name, true);
     }
     return { newest: await newestVersions(this.#clickhouse, run) };
   }
