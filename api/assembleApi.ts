@@ -54,6 +54,7 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
   const gate = createGate({
     credentials: domain.accounts.credentials,
     access: domain.projects.access,
+    runs: domain.projects.runs,
     assets: domain.assets,
     apiKeyHeaders: config.API_KEY_HEADERS,
     clients,

@@ -48,8 +48,11 @@ export interface ProjectInPath {
 
 /** Decides who calls and what they may do: implemented over the accounts, the one place where roles are checked. */
 export interface Gate {
-  /** @throws ServiceError `Unauthenticated` */
-  authenticate(request: IncomingMessage): Promise<Caller>;
+  /**
+   * @param projectId the project that the request is about, which is read together with the caller
+   * @throws ServiceError `Unauthenticated`
+   */
+  authenticate(request: IncomingMessage, projectId?: string): Promise<Caller>;
   /**
    * @param id of the project, or of the thing of another kind, that `access` speaks of
    * @throws ServiceError `Forbidden`, or `NotFound` for one that is unknown or not visible to the caller.
@@ -177,6 +180,8 @@ export function mount(endpoints: readonly Endpoint[], gate: Gate, bodies: BodyBo
 
 const statusOf = (err: unknown): number => (err instanceof RequestInvalid ? 422 : err instanceof ServiceError ? err.status : 500);
 
+const projectIn = ({ project_id: id }: Request['params']) => (typeof id === 'string' ? id : undefined);
+
 interface Around {
   gate: Gate;
   bodies: BodyBounds;
@@ -190,7 +195,7 @@ async function run(route: Endpoint, around: Around, request: Request, response: 
   });
   response.locals.endpoint = route;
   response.locals.errorForm = route.errorForm;
-  const caller = route.access === 'public' ? undefined : await around.gate.authenticate(request);
+  const caller = route.access === 'public' ? undefined : await around.gate.authenticate(request, projectIn(request.params));
   const answer = () => onBehalfOf(caller?.userId, () => answered(route, around, caller, request, response, aborted.signal));
   // Whoever waits for something to happen needs nothing meanwhile.
   await (caller && !route.waits ? whilePresent(caller.userId, answer) : answer());

@@ -8,6 +8,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   lanes: () => import('./lanes.ts'),
   metrics: () => import('./metrics.ts'),
   neighbours: () => import('./neighbours.ts'),
+  roundTrips: () => import('./roundTrips.ts'),
   search: () => import('./search.ts'),
   soak: () => import('./soak.ts'),
   updates: () => import('./updates.ts'),

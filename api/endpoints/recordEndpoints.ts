@@ -9,8 +9,9 @@ import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
+import type { AccountGate } from '../authenticate.ts';
 import type { BodyBounds } from '../bodyBounds.ts';
-import type { Endpoint, Gate } from '../route.ts';
+import type { Endpoint } from '../route.ts';
 import { annotationExportRoutes } from '../routes/annotationExports.ts';
 import { annotationQueueRoutes } from '../routes/annotationQueues.ts';
 import { annotationRatingRoutes } from '../routes/annotationRatings.ts';
@@ -30,7 +31,7 @@ import { traceGraphRoutes } from '../routes/traceGraph.ts';
 import { traceRoutes } from '../routes/traces.ts';
 
 /** Records: logged, searched, exported, annotated, and scored anew. */
-export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds): Endpoint[] {
+export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyBounds): Endpoint[] {
   const { accounts, assets, annotations, annotationStore, expiries, models, projects, records, scorers, scoring, stores } =
     domain;
   const { writer, reading, deletion, heldUpdates } = records;
@@ -55,6 +56,9 @@ export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds):
       projects: projects.projects,
       logStreams: projects.logStreams,
       findRun,
+      nameOf: projects.runs.nameOf,
+      visible: projects.access.visible,
+      noteTarget: gate.noteTarget,
       firstLog: projects.firstLog,
       authorizeProject,
     }),

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { type OtlpEncoding, openOtlp } from '../../shared/otel/otlp.ts';
-import { openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';
+import { type FindTarget, openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';
 import type { Made } from '../../shared/projects/firstLog.ts';
 import type { EmptySessions } from '../../shared/records/emptySessions.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import type { StubTraces } from '../../shared/records/stubTraces.ts';
+import type { AccountGate } from '../authenticate.ts';
 import { INGEST_BODY_LIMIT } from '../records/loggedRecords.ts';
 import { type Endpoint, type ErrorForm, endpoint, Reply } from '../route.ts';
 import { madeHeaders } from '../views/made.ts';
@@ -15,6 +16,7 @@ export interface OpenTelemetryDeps extends TargetDeps {
   writer: Pick<RecordWriter, 'writeParts'>;
   emptySessions: Pick<EmptySessions, 'left'>;
   stubTraces: Pick<StubTraces, 'add' | 'remove'>;
+  noteTarget: AccountGate['noteTarget'];
 }
 
 const Body = z.instanceof(Buffer);
@@ -27,7 +29,6 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
     writer: deps.writer,
     emptySessions: deps.emptySessions,
     stubTraces: deps.stubTraces,
-    findTarget: targets.find,
   };
   // Exporters show the reason only where it is said in the words of their protocol; those of all routes stand beside it in JSON.
   const errorForm: ErrorForm = (request, status, body) => {
@@ -61,7 +62,12 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
         const encoding = encodingOf(request.headers['content-type']);
         const spans = otlp.readRequest(body, encoding);
         const made: Made[] = [];
-        const result = await ingestOtelSpans(ingest, caller, targetOfHeaders(request.headers), spans, made);
+        const findTarget: FindTarget = async (...named) => {
+          const run = await targets.find(...named);
+          deps.noteTarget(request, run);
+          return run;
+        };
+        const result = await ingestOtelSpans({ ...ingest, findTarget }, caller, targetOfHeaders(request.headers), spans, made);
         if (encoding === 'json') return new Reply({ body: otlp.response(result, 'json'), headers: madeHeaders(made) });
         return new Reply({
           headers: { 'content-type': 'application/x-protobuf', ...madeHeaders(made) },

@@ -1,4 +1,5 @@
 import { spanKinds } from '../../shared/columns/columnDef.ts';
+import { namedRun } from '../../shared/projects/runs.ts';
 import { ingestSpans, recordIdOf } from '../../shared/records/ingest.ts';
 import { readSpan } from '../../shared/records/read.ts';
 import { updateRecord } from '../../shared/records/update.ts';
@@ -52,7 +53,7 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     response: LogSpanUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('span_id', params.span_id, body.span_id);
-      const run = await deps.findRun(project.id, body);
+      const run = namedRun(project.id, body);
       const id = recordIdOf(run, params.span_id);
       const { sessionId, records } = await updateRecord(deps.writer, run, 'span', id, body);
       return { ...answerFor(project, body, sessionId, records), span_id: id };

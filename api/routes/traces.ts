@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedRun } from '../../shared/projects/runs.ts';
 import { ingestTraces, recordIdOf } from '../../shared/records/ingest.ts';
 import { readTrace } from '../../shared/records/read.ts';
 import { updateRecord } from '../../shared/records/update.ts';
@@ -61,7 +62,7 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     response: LogTraceUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('trace_id', params.trace_id, body.trace_id);
-      const run = await deps.findRun(project.id, body);
+      const run = namedRun(project.id, body);
       const id = recordIdOf(run, params.trace_id);
       const { sessionId, records } = await updateRecord(deps.writer, run, 'trace', id, body);
       return { ...answerFor(project, body, sessionId, records), trace_id: id };

@@ -89,28 +89,59 @@ export interface Page {
 /** Why a change of users was refused. */
 export type UserChange<T> = T | 'unknown' | 'last_administrator';
 
+/** A project, and the strongest role that it gives a user: by name or through a group. */
+export interface ProjectMembership {
+  id: string;
+  name: string;
+  membership: ProjectRole | undefined;
+}
+
+/** What a request is about: read together with its caller, since the two are asked for one after the other else. */
+export interface About {
+  projectId: string;
+  /** Of a run in the project. */
+  runId?: string | undefined;
+}
+
+/** What there is of it. */
+export interface FoundAbout {
+  project: ProjectMembership | undefined;
+  run: { id: string; kind: string; name: string } | undefined;
+}
+
+interface KeyWithOwner {
+  key: ApiKey;
+  owner: Login;
+}
+
 /** Users, keys and groups as the rules need them. Removed users are in none of the answers but `usersById`. */
 export interface AccountStore {
   loginByEmail(email: string): Promise<Login | undefined>;
   loginById(userId: string): Promise<Login | undefined>;
-  apiKeyByHash(keyHash: string): Promise<{ key: ApiKey; owner: Login } | undefined>;
-  apiKeyById(keyId: string): Promise<{ key: ApiKey; owner: Login } | undefined>;
-  /** Notes that a key was used, unless that was noted within the last minute. */
-  touchApiKey(keyId: string): Promise<void>;
+  /** Notes that the key is used, unless that was noted within the last minute. */
+  apiKeyByHash(keyHash: string, about?: About): Promise<(KeyWithOwner & { about: FoundAbout }) | undefined>;
+  apiKeyById(keyId: string): Promise<KeyWithOwner | undefined>;
   /**
-   * The login of a token's user while its session has not ended, and when that was last noted as used. Tokens of former releases name no session.
+   * The key that a token was made with. Undefined for a session that was ended, or whose refresh token was used twice. Notes that the key is used, unless
+   * that was noted within the last minute.
+   */
+  apiKeyOfToken(
+    keyId: string,
+    sessionId: string | undefined,
+    about?: About,
+  ): Promise<(KeyWithOwner & { about: FoundAbout }) | undefined>;
+  /**
+   * The login of a token's user while its session has not ended. Notes that the session is used, unless that was noted within the last minute. Tokens of
+   * former releases name no session.
    */
   loginOfSession(
     userId: string,
     tokenVersion: number,
     sessionId: string | undefined,
-  ): Promise<{ login: Login; lastUsed: Date | null } | undefined>;
-  /** True for a session that was ended, or whose refresh token was used twice. */
-  hasEnded(sessionId: string): Promise<boolean>;
+    about?: About,
+  ): Promise<{ login: Login; about: FoundAbout } | undefined>;
   /** Notes a session that was opened or refreshed. Of a user's sessions the hundred last used are kept. */
   noteSession(session: Pick<LoginSession, 'id' | 'address' | 'userAgent' | 'expiresAt'> & { userId: string }): Promise<void>;
-  /** Notes that a session was used, unless that was noted within the last minute. */
-  touchSession(sessionId: string): Promise<void>;
   sessions(userId: string, page: Page): Promise<PageOf<LoginSession>>;
   /** Ends a session; false when `userId` is given and it is none of theirs that is listed. */
   endSession(sessionId: string, userId?: string): Promise<boolean>;

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { BriefCache } from '../concurrency/briefCache.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { AccountKeys } from './accountKeys.ts';
-import type { AccountStore, ApiKey, Login } from './accountStore.ts';
+import type { About, AccountStore, ApiKey, FoundAbout, Login } from './accountStore.ts';
 import { apiKeyHash, isMistypedApiKey } from './apiKeyText.ts';
 import type { LoginAttempt, LoginAttempts } from './loginAttempts.ts';
 import type { LoginCache } from './loginCache.ts';
@@ -28,10 +28,15 @@ export interface LoginClient {
   userAgent: string | null;
 }
 
+/** What a request is about, and who hears what was read of that with the caller. Nothing is read where the caller is remembered. */
+export interface Asked extends About {
+  found(userId: string, about: FoundAbout): void;
+}
+
 /** Turns what a caller shows into who they are. Every method throws ServiceError `Unauthenticated` for credentials that do not hold. */
 export interface Credentials {
-  ofApiKey(key: string): Promise<Caller>;
-  ofToken(token: string): Promise<Caller>;
+  ofApiKey(key: string, asked?: Asked): Promise<Caller>;
+  ofToken(token: string, asked?: Asked): Promise<Caller>;
   ofPageToken(token: string): Promise<Caller>;
   /** @throws ServiceError `TooManyRequests` after many failures of this account from this address, until some seconds have passed. */
   ofPassword(email: string, password: string, address: string): Promise<Caller>;
@@ -52,7 +57,6 @@ export interface Credentials {
 }
 
 const REMEMBERED_LOGIN_MS = 60_000;
-const TOUCH_MS = 60_000;
 
 interface KnownKey {
   key: ApiKey;
@@ -77,20 +81,16 @@ export function createCredentials(deps: {
   const knownLogins = new BriefCache<{ login: Login | undefined }>({ ttlMs: 1_000, maxEntries: 10_000 });
   const verifying = new Map<string, Promise<boolean>>();
 
-  async function knownKey(text: string): Promise<KnownKey> {
+  async function knownKey(text: string, asked?: Asked): Promise<KnownKey> {
     if (isMistypedApiKey(text)) throw wrongKey();
     const hash = apiKeyHash(text);
     const found = await knownKeys.get(hash, async () => {
-      const known = await accounts.apiKeyByHash(hash);
-      if (known) await touch(known.key);
+      const known = await accounts.apiKeyByHash(hash, asked);
+      if (known) asked?.found(known.owner.userId, known.about);
       return known;
     });
     if (!found || hasEnded(found.key.expiresAt)) throw wrongKey();
     return found;
-  }
-
-  async function touch(key: ApiKey): Promise<void> {
-    if (key.lastUsed === null || now().getTime() - key.lastUsed.getTime() > TOUCH_MS) await accounts.touchApiKey(key.id);
   }
 
   const hasEnded = (at: Date | null): boolean => at !== null && at <= now();
@@ -103,35 +103,35 @@ export function createCredentials(deps: {
   }
 
   /** The caller a token stands for, as they are today. */
-  const callerOf = (subject: TokenSubject): Promise<Known | undefined> =>
-    subject.apiKeyId === undefined ? callerOfSession(subject) : callerOfApiKey(subject, subject.apiKeyId);
+  const callerOf = (subject: TokenSubject, asked?: Asked): Promise<Known | undefined> =>
+    subject.apiKeyId === undefined ? callerOfSession(subject, asked) : callerOfApiKey(subject, subject.apiKeyId, asked);
 
-  async function callerOfSession({ userId, tokenVersion, sessionId }: TokenSubject): Promise<Known | undefined> {
-    const known = await accounts.loginOfSession(userId, tokenVersion, sessionId);
+  async function callerOfSession({ userId, tokenVersion, sessionId }: TokenSubject, asked?: Asked): Promise<Known | undefined> {
+    const known = await accounts.loginOfSession(userId, tokenVersion, sessionId, asked);
     if (!known) return undefined;
-    const { login, lastUsed } = known;
-    if (sessionId !== undefined && lastUsed !== null && now().getTime() - lastUsed.getTime() > TOUCH_MS)
-      await accounts.touchSession(sessionId);
+    const { login, about } = known;
+    asked?.found(userId, about);
     const caller = { ...callerOfLogin(login), ...(sessionId === undefined ? {} : { sessionId }) };
     return { caller, tokenVersion: login.tokenVersion, expiresAt: null };
   }
 
   /** A token made with a key ends with the key, or when it is logged out; a new password leaves both. */
-  async function callerOfApiKey({ userId, sessionId }: TokenSubject, apiKeyId: string): Promise<Known | undefined> {
-    const [known, hasEnded] = await Promise.all([
-      accounts.apiKeyById(apiKeyId),
-      sessionId === undefined ? false : accounts.hasEnded(sessionId),
-    ]);
-    if (!known || hasEnded || known.owner.userId !== userId) return undefined;
-    await touch(known.key);
+  async function callerOfApiKey(
+    { userId, sessionId }: TokenSubject,
+    apiKeyId: string,
+    asked?: Asked,
+  ): Promise<Known | undefined> {
+    const known = await accounts.apiKeyOfToken(apiKeyId, sessionId, asked);
+    if (!known || known.owner.userId !== userId) return undefined;
+    asked?.found(userId, known.about);
     return { caller: callerOfKey(known), tokenVersion: known.owner.tokenVersion, expiresAt: known.key.expiresAt };
   }
 
-  async function callerOfToken(token: string, kind: 'readAccess' | 'readPage'): Promise<Caller> {
+  async function callerOfToken(token: string, kind: 'readAccess' | 'readPage', asked?: Asked): Promise<Caller> {
     // The signature too is checked once a second only: it costs more than the rest of the gate.
     const known = await knownTokens.get(createHash('sha256').update(`${kind} ${token}`).digest('base64'), async () => {
       const subject = await tokens[kind](token);
-      const current = subject && (await callerOf(subject));
+      const current = subject && (await callerOf(subject, asked));
       // A token never outlives its key: its own end was set so when it was signed.
       return current && { caller: current.caller, expiresAt: subject.expiresAt };
     });
@@ -198,8 +198,8 @@ export function createCredentials(deps: {
   }
 
   return {
-    ofApiKey: async (key) => callerOfKey(await knownKey(key)),
-    ofToken: (token) => callerOfToken(token, 'readAccess'),
+    ofApiKey: async (key, asked) => callerOfKey(await knownKey(key, asked)),
+    ofToken: (token, asked) => callerOfToken(token, 'readAccess', asked),
     ofPageToken: (token) => callerOfToken(token, 'readPage'),
     ofPassword: async (email, password, address) => callerOfLogin(await verifiedLogin(email, password, address)),
     async logInWithPassword(email, password, client) {

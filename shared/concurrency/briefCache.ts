@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
  */
 export class BriefCache<V> {
   readonly #loads: LRUCache<string, Promise<V | undefined>>;
+  #clears = 0;
 
   constructor(options: { ttlMs: number; maxEntries: number }) {
     // Otherwise it reads the clock again only after a timer of a millisecond, which fires late in a busy process.
@@ -26,7 +27,16 @@ export class BriefCache<V> {
     return loaded;
   }
 
+  /** For a value that is about to be loaded beside others: takes it when it is there, and remembers it unless `clear` was called meanwhile. */
+  expect(): (key: string, value: V) => void {
+    const clears = this.#clears;
+    return (key, value) => {
+      if (this.#clears === clears) this.#loads.set(key, Promise.resolve(value));
+    };
+  }
+
   clear(): void {
+    this.#clears++;
     this.#loads.clear();
   }
 }

@@ -1,10 +1,11 @@
+import { LRUCache } from 'lru-cache';
 import type { Caller, ProjectAction } from '../accounts/permissions.ts';
-import { BriefCache } from '../concurrency/briefCache.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import type { ProjectAccess } from '../projects/access.ts';
 import type { FirstLog, Made } from '../projects/firstLog.ts';
 import type { LogStreamStore, ProjectStore } from '../projects/projectStore.ts';
 import { viewerOf } from '../projects/projects.ts';
-import type { RunLookup, RunRef } from '../projects/runs.ts';
+import { namedRun, type RunLookup, type RunLookups, type RunRef } from '../projects/runs.ts';
 import { Uuid } from '../wire/common.ts';
 import { LogStreamCreate, ProjectCreate } from '../wire/projects.ts';
 import type { Attributes } from './attributes.ts';
@@ -26,6 +27,8 @@ export interface TargetDeps {
   projects: Pick<ProjectStore, 'find'>;
   logStreams: Pick<LogStreamStore, 'find'>;
   findRun: RunLookup;
+  nameOf: RunLookups['nameOf'];
+  visible: ProjectAccess['visible'];
   firstLog: FirstLog;
   /** @throws ServiceError `Forbidden`, or `NotFound` for a project that is unknown or not visible to the caller. */
   authorizeProject(caller: Caller, action: ProjectAction, projectId: string): Promise<unknown>;
@@ -99,43 +102,43 @@ export type FindTarget = (caller: Caller, target: NamedTarget, made: Made[]) => 
  */
 type AdmitTarget = (caller: Caller, target: NamedTarget) => Promise<string | undefined>;
 
+/** What a name meant is remembered for ten minutes, and counts while the project or log stream has it. */
+const REMEMBERED = { max: 10_000, ttl: 600_000 };
+
 /**
  * Finds the run that spans go to, and makes the project and the log stream that are named and not there yet, where logs of the caller may. The caller
- * must be allowed to log there. Names are remembered for a second: every export asks.
+ * must be allowed to log there.
  */
 export function openTargets(deps: TargetDeps): { find: FindTarget; admit: AdmitTarget } {
   const { firstLog } = deps;
-  const projectIds = new BriefCache<string>({ ttlMs: 1_000, maxEntries: 10_000 });
-  const streamIds = new BriefCache<string>({ ttlMs: 1_000, maxEntries: 10_000 });
+  const projectIds = new LRUCache<string, string>(REMEMBERED);
+  const streamIds = new LRUCache<string, string>(REMEMBERED);
 
   async function projectNamed(caller: Caller, name: string): Promise<string | undefined> {
-    return (await deps.projects.find(viewerOf(caller), { filters: [isCalled(name)] }, FIRST)).items[0]?.id;
+    return (await deps.projects.find(viewerOf(caller), { filters: [isCalled(name)] })).items[0]?.id;
   }
 
   async function streamNamed(projectId: string, name: string): Promise<string | undefined> {
-    return (await deps.logStreams.find(projectId, { filters: [isCalled(name)] }, FIRST)).items[0]?.id;
+    return (await deps.logStreams.find(projectId, { filters: [isCalled(name)] })).items[0]?.id;
   }
 
   async function knownProject(caller: Caller, named: string | undefined): Promise<string | undefined> {
     if (named === undefined && caller.projectKey) return caller.projectKey.projectId;
     if (named !== undefined && isId(named)) return named.toLowerCase();
     const name = named ?? DEFAULT_NAME;
-    return projectIds.get(`${caller.userId}/${caller.projectKey?.projectId ?? ''}/${name}`, () => projectNamed(caller, name));
+    const key = `${caller.userId}/${caller.projectKey?.projectId ?? ''}/${name}`;
+    const remembered = projectIds.get(key);
+    if (remembered !== undefined && (await deps.visible(caller, remembered))?.name === name) return remembered;
+    const id = await projectNamed(caller, name);
+    if (id !== undefined) projectIds.set(key, id);
+    return id;
   }
 
   /** The project where the caller may log; undefined where there is none of the name. */
   async function allowedProject(caller: Caller, named: string | undefined): Promise<string | undefined> {
-    const attempt = async () => {
-      const id = await knownProject(caller, named);
-      if (id !== undefined) await deps.authorizeProject(caller, 'log_data', id);
-      return id;
-    };
-    return attempt().catch((err) => {
-      if (!(err instanceof ServiceError) || err.code !== 'NotFound') throw err;
-      // Deleted since its id was remembered, and maybe made anew.
-      projectIds.clear();
-      return attempt();
-    });
+    const id = await knownProject(caller, named);
+    if (id !== undefined) await deps.authorizeProject(caller, 'log_data', id);
+    return id;
   }
 
   /** The name of the project to make. @throws ServiceError `NotFound` where it is not made, which says what to do; RequestInvalid for what is no name. */
@@ -172,18 +175,24 @@ export function openTargets(deps: TargetDeps): { find: FindTarget; admit: AdmitT
   }
 
   async function streamIdOf(caller: Caller, projectId: string, name: string, made: Made[]): Promise<string> {
-    const id = await streamIds.get(`${projectId}/${name}`, async () => {
-      const known = await streamNamed(projectId, name);
-      if (known !== undefined) return known;
-      const refusal = firstLog.refusal(caller, 'log_stream');
-      if (refusal !== undefined)
-        throw new ServiceError('RunNotFound', `no log stream named ${JSON.stringify(name)} in this project; ${refusal}`);
-      return unlessThere(
-        async () => (await firstLog.makeLogStream(caller, projectId, name)).made,
-        () => streamNamed(projectId, name),
-        made,
-      );
-    });
+    const key = `${projectId}/${name}`;
+    const remembered = streamIds.get(key);
+    if (remembered !== undefined && (await deps.nameOf({ projectId, runId: remembered, kind: 'log_stream' })) === name)
+      return remembered;
+    const id = (await streamNamed(projectId, name)) ?? (await makeStream(caller, projectId, name, made));
+    streamIds.set(key, id);
+    return id;
+  }
+
+  async function makeStream(caller: Caller, projectId: string, name: string, made: Made[]): Promise<string> {
+    const refusal = firstLog.refusal(caller, 'log_stream');
+    if (refusal !== undefined)
+      throw new ServiceError('RunNotFound', `no log stream named ${JSON.stringify(name)} in this project; ${refusal}`);
+    const id = await unlessThere(
+      async () => (await firstLog.makeLogStream(caller, projectId, name)).made,
+      () => streamNamed(projectId, name),
+      made,
+    );
     if (id === undefined) throw new ServiceError('RunNotFound', 'the log stream was deleted at this moment');
     return id;
   }
@@ -203,18 +212,11 @@ export function openTargets(deps: TargetDeps): { find: FindTarget; admit: AdmitT
     if (logStream !== undefined && isId(logStream)) return deps.findRun(projectId, { log_stream_id: logStream });
     const name = logStream ?? DEFAULT_NAME;
     mustBeStreamName(name, runAt);
-    const stream = async () => deps.findRun(projectId, { log_stream_id: await streamIdOf(caller, projectId, name, made) });
-    return stream().catch((err) => {
-      if (!(err instanceof ServiceError) || err.code !== 'RunNotFound') throw err;
-      // Deleted since its id was remembered: a stream of this name is opened anew.
-      streamIds.clear();
-      return stream();
-    });
+    return namedRun(projectId, { log_stream_id: await streamIdOf(caller, projectId, name, made) });
   };
   return { find, admit };
 }
 
-const FIRST = { offset: 0, limit: 1 };
 const isCalled = (name: string) => ({ name: 'name', operator: 'eq', value: name, case_sensitive: true }) as const;
 const isId = (text: string): boolean => Uuid.safeParse(text).success;
 

@@ -1,12 +1,6 @@
+import type { ProjectMembership } from '../accounts/accountStore.ts';
 import { type Caller, type ProjectRole, roleInProject } from '../accounts/permissions.ts';
 import { BriefCache } from '../concurrency/briefCache.ts';
-
-interface ProjectMembership {
-  id: string;
-  name: string;
-  /** The strongest role that the project gives the user, by name or through a group. */
-  membership: ProjectRole | undefined;
-}
 
 /** What deciding on access needs of the store of projects. */
 export interface MembershipSource {
@@ -23,6 +17,8 @@ interface VisibleProject {
 export interface ProjectAccess {
   /** The project with the caller's role there; undefined when it is unknown or not theirs to see. */
   visible(caller: Caller, projectId: string): Promise<VisibleProject | undefined>;
+  /** For a project that is about to be read together with its caller: takes it when it is there. */
+  expect(): (userId: string, project: ProjectMembership) => void;
   /** Call after changing a project, its collaborators or a group, so that it holds at once in this process. */
   forget(): void;
 }
@@ -30,11 +26,16 @@ export interface ProjectAccess {
 /** Asked on every request of a project, so what was read counts for a second. */
 export function createProjectAccess(source: MembershipSource): ProjectAccess {
   const known = new BriefCache<ProjectMembership>({ ttlMs: 1_000, maxEntries: 10_000 });
+  const keyOf = (projectId: string, userId: string) => `${projectId}/${userId}`;
   return {
     async visible(caller, projectId) {
-      const found = await known.get(`${projectId}/${caller.userId}`, () => source.membership(projectId, caller.userId));
+      const found = await known.get(keyOf(projectId, caller.userId), () => source.membership(projectId, caller.userId));
       const role = found && roleInProject(caller, found.id, found.membership);
       return found && role && { id: found.id, name: found.name, role };
+    },
+    expect() {
+      const remember = known.expect();
+      return (userId, project) => remember(keyOf(project.id, userId), project);
     },
     forget: () => known.clear(),
   };

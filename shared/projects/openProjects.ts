@@ -8,7 +8,7 @@ import { type FirstLog, openFirstLog } from './firstLog.ts';
 import { createIngestLookup, type IngestLookup, type OpenMetricsTesting } from './openRun.ts';
 import type { DeletionStore, LogStreamStore, ProjectStore } from './projectStore.ts';
 import { type Expiries, unexpired } from './retention.ts';
-import { createRunLookup, type DeleteRecords, type RunCounts, type RunLookup } from './runs.ts';
+import { createRunLookup, type DeleteRecords, type RunCounts, type RunLookup, type RunLookups } from './runs.ts';
 
 export interface ProjectDeps {
   projects: ProjectStore & DeletionStore;
@@ -29,6 +29,7 @@ export interface Projects {
   logStreams: LogStreamStore;
   access: ProjectAccess;
   firstLog: FirstLog;
+  runs: RunLookups;
   findRun: RunLookup;
   /** As `findRun`, without what has expired in the run. */
   findUnexpiredRun: RunLookup;
@@ -61,9 +62,10 @@ export function openProjects(deps: ProjectDeps): Projects {
     logStreams,
     access,
     firstLog: openFirstLog({ projects, logStreams, newId, makes: deps.firstLogMakes, log: deps.log }),
+    runs: lookup,
     findRun: lookup.find,
     findUnexpiredRun: unexpired(lookup.find, deps.expiries),
-    ingestRun: createIngestLookup(lookup.findToWrite, deps.openMetricsTesting),
+    ingestRun: createIngestLookup(lookup.find, deps.openMetricsTesting),
     runCounts: deps.runCounts,
     deletion,
     deleteRun: (projectId, runId) => deleteWithRecords(deletion, projectId, runId),

@@ -3,7 +3,7 @@ import type { Page, PageOf } from '../accounts/accountStore.ts';
 import type { ProjectRole } from '../accounts/permissions.ts';
 import type { LogStreamFilter, LogStreamSort, ProjectFilter, ProjectSort, projectTypes } from '../wire/projects.ts';
 import type { MembershipSource } from './access.ts';
-import type { Run, RunExistence } from './runs.ts';
+import type { Run, RunNames } from './runs.ts';
 
 export type ProjectType = (typeof projectTypes)[number];
 
@@ -130,7 +130,7 @@ export interface LogStreamQuery {
   sort?: z.output<typeof LogStreamSort> | null | undefined;
 }
 
-export interface LogStreamStore extends RunExistence {
+export interface LogStreamStore extends RunNames {
   /** @throws ServiceError `Conflict` when the project has a log stream of this name. */
   insert(stream: Pick<LogStream, 'id' | 'projectId' | 'name' | 'createdBy'>): Promise<LogStream>;
   /** All of them without a page. */

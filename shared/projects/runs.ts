@@ -50,8 +50,9 @@ export type RunCounts = (projectId: string, runIds: readonly string[]) => Promis
 export type DeleteRecords = (projectId: string, runId?: string) => Promise<void>;
 
 /** What the lookup needs of the store of runs. */
-export interface RunExistence {
-  runExists(projectId: string, kind: RunKind, runId: string): Promise<boolean>;
+export interface RunNames {
+  /** Undefined where the project has no such run. */
+  runName(projectId: string, kind: RunKind, runId: string): Promise<string | undefined>;
 }
 
 const selectors = [
@@ -64,45 +65,58 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface RunLookups {
   find: RunLookup;
-  /** For writes, which are refused for a run that was deleted when they have its lock: what was found once is not asked for again. */
-  findToWrite: RunLookup;
+  /** Undefined for a run that is not there. */
+  nameOf(run: NamedRun): Promise<string | undefined>;
+  /** For a run that is about to be read beside something else: takes it when it is there. */
+  expect(): (run: NamedRun, name: string) => void;
+  /** Makes a deletion hold at once in this process. */
   forget(): void;
 }
 
-/**
- * The lookups over a store. Every ingest and search asks, so a run that was found counts as there for a second, and to writes for ten minutes; its project
- * and kind never change. `forget` makes a deletion hold at once in this process.
- */
-export function createRunLookup(store: RunExistence): RunLookups {
-  const known = new BriefCache<RunRef>({ ttlMs: 1_000, maxEntries: 10_000 });
-  const written = new BriefCache<RunRef>({ ttlMs: 600_000, maxEntries: 10_000 });
-  const findIn =
-    (cache: BriefCache<RunRef>): RunLookup =>
-    async (projectId, ids) => {
-      const { kind, selector, runId } = selectedRun(ids);
-      const load = async () =>
-        uuid.test(runId) && (await store.runExists(projectId, kind, runId)) ? { projectId, runId, kind } : undefined;
-      const run = await cache.get(`${projectId}/${kind}/${runId}`, load);
-      if (!run) throw new ServiceError('RunNotFound', `no ${kind.replace('_', ' ')} with this ${selector} in the project`);
-      return run;
-    };
+/** The lookups over a store. Every search asks, so a run that was found counts as there for a second. */
+export function createRunLookup(store: RunNames): RunLookups {
+  const names = new BriefCache<string>({ ttlMs: 1_000, maxEntries: 10_000 });
+  const keyOf = ({ projectId, kind, runId }: NamedRun) => `${projectId}/${kind}/${runId}`;
+  const nameOf = (run: NamedRun) => names.get(keyOf(run), () => store.runName(run.projectId, run.kind, run.runId));
   return {
-    find: findIn(known),
-    findToWrite: findIn(written),
-    forget() {
-      known.clear();
-      written.clear();
+    async find(projectId, ids) {
+      const run = namedRun(projectId, ids);
+      if ((await nameOf(run)) === undefined) throw runNotFound(run);
+      return run;
     },
+    nameOf,
+    expect() {
+      const remember = names.expect();
+      return (run, name) => remember(keyOf(run), name);
+    },
+    forget: () => names.clear(),
   };
 }
 
-function selectedRun(ids: RunIds): { kind: RunKind; selector: string; runId: string } {
+/** A run of the kind that a request says. */
+export type NamedRun = RunRef & { kind: RunKind };
+
+/** The error for a run that is not in its project, or not any more. */
+export function runNotFound({ kind }: RunRef): ServiceError {
+  if (!kind) return new ServiceError('RunNotFound', 'the run was deleted');
+  const selector = selectors.find((one) => one[1] === kind)?.[0];
+  return new ServiceError('RunNotFound', `no ${kind.replace('_', ' ')} with this ${selector} in the project`);
+}
+
+/**
+ * The run that a request names, whether it is there or not: writes are refused for one that is not there when they have its lock.
+ * @throws RequestInvalid when it names none or several; ServiceError `RunNotFound` for what is no id of a run.
+ */
+export function namedRun(projectId: string, ids: RunIds): NamedRun {
   const given = selectors.flatMap(([selector, kind]) => {
     const runId = ids[selector]?.toLowerCase();
-    return runId === undefined ? [] : [{ kind, selector, runId }];
+    return runId === undefined ? [] : [{ projectId, runId, kind }];
   });
   const [only] = given;
-  if (given.length === 1 && only) return only;
+  if (given.length === 1 && only) {
+    if (!uuid.test(only.runId)) throw runNotFound(only);
+    return only;
+  }
   const msg = given.length === 0 ? 'name the run' : 'name one run only';
   throw new RequestInvalid([
     { loc: ['body'], msg: `${msg}: exactly one of log_stream_id, experiment_id and metrics_testing_id`, type: 'run_selector' },

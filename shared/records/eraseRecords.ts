@@ -1,7 +1,7 @@
 import { together } from '../concurrency/together.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { ErasuresUnderWay } from './erasuresUnderWay.ts';
-import type { RunsToWrite, StoredKey, WriteGuard } from './recordStore.ts';
+import type { RunStates, StoredKey, WriteGuard } from './recordStore.ts';
 
 /** What identifies a record in the tables of records. */
 export type ErasedKey = Pick<StoredKey, 'id' | 'created_at'>;
@@ -25,9 +25,6 @@ export function goneWith(parts: readonly Promise<void>[]): Erased {
   return { gone };
 }
 
-/** An erasure that is noted. */
-type ErasureRef = RunRef & Pick<Erasure, 'id'>;
-
 /** Records that are being erased: noted before the first of their rows goes, removed when nothing of them is left. */
 export interface ErasureNotes {
   add(run: RunRef, keys: readonly ErasedKey[]): Promise<Erasure>;
@@ -39,11 +36,9 @@ export interface ErasureNotes {
   takesOneOf(run: RunRef, ids: readonly string[]): Promise<boolean>;
   /** Runs with an erasure that was not finished. */
   unfinished(): Promise<RunRef[]>;
-  /**
-   * Of these runs, those that were deleted (themselves or with their project) and those with held updates; their erasures that are noted. Notes on
-   * the way that the aggregates of the experiments among `logged` are outdated, and gives these: all in the one statement that every write waits for.
-   */
-  deletionState(runs: readonly RunRef[], logged: readonly RunRef[]): Promise<RunsToWrite & { erasures: readonly ErasureRef[] }>;
+  runStates(runs: readonly RunRef[]): Promise<RunStates>;
+  /** Notes that the aggregates of the experiments among these runs are outdated, unless it has noted that a moment ago. @returns those experiments */
+  noteOutdated(logged: readonly RunRef[]): Promise<readonly RunRef[]>;
 }
 
 /** What a deletion takes: a whole project, one run of it (`runId`), or records of a run (`ids`). */
@@ -76,6 +71,7 @@ export interface RecordErasure {
    * before anything is written, which could otherwise be taken with it or be laid on top of its rests.
    */
   guard: WriteGuard;
+  noteOutdated: ErasureNotes['noteOutdated'];
   /** Those of this process: what concerns their records is not written before they have ended. */
   underWay: ErasuresUnderWay;
 }
@@ -112,8 +108,9 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
       for (const erasure of noted) erased.push(await carryOut(erasure));
       return goneWith(erased.map(({ gone }) => gone));
     },
-    async guard(runs, logged) {
-      const { erasures, ...toWrite } = await notes.deletionState(runs, logged);
+    noteOutdated: (logged) => notes.noteOutdated(logged),
+    async guard(runs, states) {
+      const { erasures, ...toWrite } = states ?? (await notes.runStates(runs));
       const cutOff = erasures.filter((erasure) => !underWay.has(erasure, erasure.id));
       for (const { id } of cutOff) {
         const erasure = await notes.get(id);

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/errors.ts';
-import type { RunRef } from '../projects/runs.ts';
+import { type RunRef, runNotFound } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates } from './heldUpdates.ts';
 import type { IngestCounters } from './ingestCounters.ts';
 import type { OpenedSessions } from './openedSessions.ts';
@@ -17,6 +17,8 @@ export interface GroupWriterDeps {
   store: RecordStore;
   withLocks: WithLocks;
   guard: WriteGuard;
+  /** Notes that the aggregates of the experiments among these runs are outdated. @returns those experiments */
+  noteOutdated(logged: readonly RunRef[]): Promise<readonly RunRef[]>;
   /** False for a request that is to wait and comes back by itself: its records are being erased. */
   mayWrite(request: WriteRequest): boolean;
   /** Takes a request that is to be written anew. */
@@ -34,7 +36,10 @@ export interface GroupWriterDeps {
 
 /** Where a group stands that the guard has let in. */
 interface LetIn extends QueuePosition {
+  states: HeldLocks['states'];
   confirm: HeldLocks['confirm'];
+  /** The experiments to which clients write with this group. */
+  outdated: Promise<readonly RunRef[]>;
   /** Hears of requests that are stored, or may be. */
   onSent(requests: readonly WriteRequest[]): void;
   /** Gets what answers the requests that are stored, for the moment when the locks were held to the end. */
@@ -63,16 +68,21 @@ export class GroupWriter {
   async write(all: WriteRequest[], position: QueuePosition, waitMs: number): Promise<WriteRequest[]> {
     const answers: (() => void)[] = [];
     const sent = new Set<WriteRequest>();
+    // Both are asked for beside the locks, not after them. Who waits for them hears of a failure.
+    const outdated = this.#deps.noteOutdated(loggedRuns(all));
+    outdated.catch(() => {});
+    this.#deps.prices.fresh().catch(() => {});
     try {
       const left = await this.#deps.withLocks(
         locksOf(all),
-        async ({ refused, confirm }) => {
+        runsOf(all),
+        async ({ refused, states, confirm }) => {
           const group = all.filter((request) => isFree(request, refused) && this.#deps.mayWrite(request));
           const onSent = (requests: readonly WriteRequest[]) => {
             for (const request of requests) sent.add(request);
           };
           const onStored = (stored: readonly (() => void)[]) => void answers.push(...stored);
-          if (group.length > 0) await this.#writeUnlessDeleted(group, { ...position, confirm, onSent, onStored });
+          if (group.length > 0) await this.#writeIfThere(group, { ...position, states, confirm, outdated, onSent, onStored });
           return all.filter((request) => !isFree(request, refused));
         },
         waitMs,
@@ -88,17 +98,16 @@ export class GroupWriter {
     }
   }
 
-  async #writeUnlessDeleted(group: WriteRequest[], position: Omit<LetIn, 'mayHold'>): Promise<void> {
-    const runs = new Map(group.map(({ run }) => [lockOf(run), run]));
+  async #writeIfThere(group: WriteRequest[], position: Omit<LetIn, 'mayHold'>): Promise<void> {
     const holds = this.#holds;
-    const { deleted: gone, withHeldUpdates, outdated } = await this.#deps.guard([...runs.values()], loggedRuns(group));
-    const deleted = new Set(gone.map(lockOf));
-    const holding = new Set(withHeldUpdates.map(lockOf));
+    const states = await this.#deps.guard(runsOf(group), position.states);
+    const missing = new Set(states.missing.map(keyOf));
+    const holding = new Set(states.withHeldUpdates.map(lockOf));
+    const outdated = await position.outdated;
     // The group before this one may have held updates after the guard was asked.
     const mayHold = (run: RunRef) => holding.has(lockOf(run)) || this.#holds !== holds;
-    const kept = group.filter(({ run }) => !deleted.has(lockOf(run)));
-    for (const request of group)
-      if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
+    const kept = group.filter(({ run }) => !missing.has(keyOf(run)));
+    for (const request of group) if (missing.has(keyOf(request.run))) request.reject(runNotFound(request.run));
     if (kept.length > 0) await this.#writeOrSplit(kept, { ...position, mayHold });
     for (const run of outdated) this.#deps.onOutdated(run);
   }
@@ -194,8 +203,13 @@ function touches(change: RecordChange, ids: ReadonlySet<string>): boolean {
   return ids.has(id) || (trace_id !== null && ids.has(trace_id));
 }
 
+/** Tells a run from the same one that is said to be of another kind. */
+const keyOf = (run: RunRef): string => `${lockOf(run)}/${run.kind ?? ''}`;
+
+const runsOf = (group: readonly WriteRequest[]): RunRef[] => [...new Map(group.map(({ run }) => [keyOf(run), run])).values()];
+
 /** The runs of those requests that are no rows of a run of ours: these sums up its rows when it ends. */
 function loggedRuns(group: readonly WriteRequest[]): RunRef[] {
   const logged = group.filter(({ changes }) => changes.some(({ action }) => action !== 'replace'));
-  return [...new Map(logged.map(({ run }) => [lockOf(run), run])).values()];
+  return runsOf(logged);
 }

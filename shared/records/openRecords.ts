@@ -107,6 +107,7 @@ export function openRecords(deps: RecordsDeps): Records {
   const writer = new RecordWriter({
     store: deps.store,
     guard: erasure.guard,
+    noteOutdated: erasure.noteOutdated,
     erasures: erasure.underWay,
     held: heldUpdates,
     prices: deps.prices,

@@ -113,10 +113,26 @@ export interface Lock {
   shared: boolean;
 }
 
+/** What a write must know of its runs. */
+export interface RunsToWrite {
+  /** Runs that are not in the project, deleted ones included, or are of another kind than the write says. */
+  missing: readonly RunRef[];
+  /** Runs that may have updates which wait for their records. */
+  withHeldUpdates: readonly RunRef[];
+}
+
+/** What the store of metadata says of runs. */
+export interface RunStates extends RunsToWrite {
+  /** Erasures that are noted. */
+  erasures: readonly (RunRef & { id: string })[];
+}
+
 /** What the work that has locks knows of them. */
 export interface HeldLocks {
   /** Names of those that another process has. Empty where they were waited for. */
   refused: ReadonlySet<string>;
+  /** What was read of the runs right after the locks were taken; undefined where nothing was read. */
+  states: RunStates | undefined;
   /**
    * Makes sure that the locks are held now, before something is written: a process that stood still has lost them.
    * @throws LocksLost
@@ -126,22 +142,19 @@ export interface HeldLocks {
 
 /**
  * Runs `work` while it has these locks. They are taken in this order; where all who take several keep one order, no two wait for each other.
+ * @param runs of which the work gets the states
  * @param waitMs milliseconds for which they are waited for; 0: each is tried, and the work gets the names of those that another process has
  * @throws LocksTaken when they cannot be had in that time, LocksLost when they were not held until `work` had ended
  */
-export type WithLocks = <T>(locks: readonly Lock[], work: (held: HeldLocks) => Promise<T>, waitMs: number) => Promise<T>;
-
-/** What a write is to know of its runs. */
-export interface RunsToWrite {
-  deleted: readonly RunRef[];
-  /** Those that may have updates which wait for their records. */
-  withHeldUpdates: readonly RunRef[];
-  /** The experiments that clients write to: it is noted that their aggregates are outdated. */
-  outdated: readonly RunRef[];
-}
+export type WithLocks = <T>(
+  locks: readonly Lock[],
+  runs: readonly RunRef[],
+  work: (held: HeldLocks) => Promise<T>,
+  waitMs: number,
+) => Promise<T>;
 
 /**
  * Asked while the locks of these runs are held, before anything is written to them.
- * @param logged those of them that clients write to; rows of the service's own runs are not among it
+ * @param states of these runs, read since their locks are held; undefined: the guard reads them
  */
-export type WriteGuard = (runs: readonly RunRef[], logged: readonly RunRef[]) => Promise<RunsToWrite>;
+export type WriteGuard = (runs: readonly RunRef[], states: RunStates | undefined) => Promise<RunsToWrite>;

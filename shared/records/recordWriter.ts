@@ -1,6 +1,6 @@
 import type { RunRef } from '../projects/runs.ts';
 import { ErasuresUnderWay } from './erasuresUnderWay.ts';
-import { GroupWriter } from './groupWriter.ts';
+import { GroupWriter, type GroupWriterDeps } from './groupWriter.ts';
 import type { HeldUpdates } from './heldUpdates.ts';
 import { IngestCounters } from './ingestCounters.ts';
 import { LockedGroups } from './lockedGroups.ts';
@@ -17,8 +17,10 @@ export interface RecordWriterOptions {
   store: RecordStore;
   /** Holds off the other processes that write to the same runs; absent where this process is the only one. */
   withLocks?: WithLocks;
-  /** Absent where runs cannot be deleted and nothing is held. */
+  /** Absent where every run is there and nothing is held. */
   guard?: WriteGuard;
+  /** Absent where there are no experiments. */
+  noteOutdated?: GroupWriterDeps['noteOutdated'];
   /** Absent where no records are deleted. */
   erasures?: ErasuresUnderWay;
   /** Absent: an update of a record that is not stored is `NotFound`. */
@@ -68,6 +70,7 @@ export class RecordWriter {
     store,
     withLocks,
     guard,
+    noteOutdated,
     erasures,
     held,
     prices,
@@ -78,7 +81,7 @@ export class RecordWriter {
     onGroup,
   }: RecordWriterOptions) {
     this.#withLocks = withLocks;
-    this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [], outdated: [] }));
+    this.#guard = guard ?? (async () => ({ missing: [], withHeldUpdates: [] }));
     this.#erasures = erasures ?? new ErasuresUnderWay();
     this.#opened = opened;
     const groups = new GroupWriter({
@@ -93,8 +96,9 @@ export class RecordWriter {
           return (await store.usageKeys(run, traceIds, ids, whole)).filter(({ id }) => !isTaken(id));
         },
       },
-      withLocks: withLocks ?? ((_locks, work) => work(noLocks)),
+      withLocks: withLocks ?? ((_locks, _runs, work) => work(noLocks)),
       guard: this.#guard,
+      noteOutdated: noteOutdated ?? (async () => []),
       mayWrite: (request) => !this.#waitsForErasure(request),
       putBack: (request) => this.#queue.putBack(request),
       held,
@@ -195,7 +199,7 @@ export class RecordWriter {
       const done = await this.#alone([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
         // Another one came first. It is waited for without the lock, so that others may write meanwhile.
         if (this.#erasures.endOfAll(run)) return undefined;
-        await this.#guard([run], []);
+        await this.#guard([run], undefined);
         this.#opened?.forget(run);
         try {
           return { result: await work() };
@@ -228,7 +232,7 @@ export class RecordWriter {
     const withLocks = this.#withLocks;
     if (!withLocks) return this.#queue.inTurn(work);
     for (let turn = 1; ; turn++) {
-      const done = this.#lockTurn.then(() => withLocks(locks, work, LOCK_WAIT_MS));
+      const done = this.#lockTurn.then(() => withLocks(locks, [], work, LOCK_WAIT_MS));
       this.#lockTurn = done.catch(() => {});
       try {
         return await done;

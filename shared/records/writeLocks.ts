@@ -24,7 +24,7 @@ export class LocksLost extends ServiceError {
 }
 
 /** Those of the only process that writes. */
-export const noLocks: HeldLocks = { refused: new Set(), confirm: async () => {} };
+export const noLocks: HeldLocks = { refused: new Set(), states: undefined, confirm: async () => {} };
 
 /** The name of the lock of a run. */
 export const lockOf = ({ projectId, runId }: RunRef): string => `records/${projectId}/${runId}`;

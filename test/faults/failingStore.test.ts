@@ -84,20 +84,20 @@ test('a store that stays away is told to every caller of the group as 503 with R
 
 test.each([
   ['the locks of its runs cannot be had', 'withLocks'],
-  ['nobody can say which runs were deleted', 'guard'],
+  ['it cannot be read which runs are there', 'guard'],
 ] as const)('while %s every request of a group is refused and nothing is stored; then it is', async (_, fails) => {
   const away = new ServiceError('Unavailable', 'the database is away', { retryAfterSeconds: 2 });
   let isAway = true;
   const { store, records } = recordsInMemory({});
   const writer = new RecordWriter({
     store,
-    withLocks: async (_locks, work) => {
+    withLocks: async (_locks, _runs, work) => {
       if (isAway && fails === 'withLocks') throw away;
       return work(noLocks);
     },
     guard: async () => {
       if (isAway) throw away;
-      return { deleted: [], withHeldUpdates: [], outdated: [] };
+      return { missing: [], withHeldUpdates: [] };
     },
   });
   const ids = [newId(), newId()];

@@ -125,9 +125,8 @@ for (const [reason, isFailing] of [
         },
       },
       async (runs) => ({
-        deleted: isFailing === 'guard' ? runs.filter(({ runId }) => runId === other.runId) : [],
+        missing: isFailing === 'guard' ? runs.filter(({ runId }) => runId === other.runId) : [],
         withHeldUpdates: [],
-        outdated: [],
       }),
     );
     await writer.write(run, [trace(updated)]);

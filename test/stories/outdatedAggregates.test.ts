@@ -35,7 +35,7 @@ function cases(urlOf: () => Promise<string | undefined>): void {
   const aggregates = (score: number): ExperimentAggregates => ({ metrics: {}, rolledUp: { score } });
   const computed = (score: number, workflowNumber = 0) => ({ aggregates: aggregates(score), workflowNumber });
   /** As a process of its own does. */
-  const note = (...runs: Run[]) => postgresErasures(service.database).deletionState(runs, runs);
+  const note = (...runs: Run[]) => postgresErasures(service.database).noteOutdated(runs);
   const claim = async (run: Run) => {
     const claimed = await outdated.claim(run);
     return typeof claimed === 'string' ? claimed : claimed.claim;
@@ -55,12 +55,9 @@ function cases(urlOf: () => Promise<string | undefined>): void {
     const [first, second] = [await newRun(), await newRun()];
     const stream = { projectId: first.projectId, runId: newId() };
     const byId = (a: Run, b: Run) => (a.runId < b.runId ? -1 : 1);
-    const { outdated: noted } = await postgresErasures(service.database).deletionState(
-      [first, stream, second],
-      [first, stream, second],
-    );
+    const noted = await note(first, stream, second);
     expect([...noted].sort(byId)).toEqual([first, second].sort(byId));
-    expect(await note()).toEqual({ deleted: [], erasures: [], withHeldUpdates: [], outdated: [] });
+    expect(await note()).toEqual([]);
     expect(await left(first, true)).toBe(true);
     // A write that it was noted for may be under way.
     expect(await left(first, false)).toBe(false);
@@ -72,10 +69,9 @@ function cases(urlOf: () => Promise<string | undefined>): void {
     const notes = postgresErasures(service.database);
     const notedAt = () =>
       service.database.maybeOne('SELECT noted_at::text FROM outdated_aggregates WHERE run_id = $1', [run.runId]);
-    expect(await notes.deletionState([run, stream], [run, stream])).toMatchObject({ outdated: [run] });
+    expect(await notes.noteOutdated([run, stream])).toEqual([run]);
     const first = await notedAt();
-    expect(await notes.deletionState([run, stream], [run, stream])).toMatchObject({ outdated: [run] });
-    expect(await notes.deletionState([run], [])).toMatchObject({ outdated: [] });
+    expect(await notes.noteOutdated([run, stream])).toEqual([run]);
     expect(await notedAt()).toEqual(first);
     await note(run);
     expect(await notedAt()).not.toEqual(first);

@@ -120,7 +120,7 @@ export async function startAccountService(url?: string, trustedProxies: readonly
     { email: 'admin@example.com', password: adminPassword },
   );
   if (!administrator.created) throw new Error('the database had an administrator already');
-  const gate = createGate({ credentials, access, assets, apiKeyHeaders, clients });
+  const gate = createGate({ credentials, access, runs: runLookup, assets, apiKeyHeaders, clients });
   const http = await serve(
     createApp({
       endpoints,

@@ -83,6 +83,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
     const writer = new RecordWriter({
       store: gates.store?.(store) ?? store,
       guard: erasure.guard,
+      noteOutdated: erasure.noteOutdated,
       erasures: erasure.underWay,
       held: gates.held?.(held) ?? held,
       ...(shared ? { withLocks: advisoryLocks(database) } : {}),

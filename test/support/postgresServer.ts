@@ -21,6 +21,7 @@ export const postgresProgram = {
 export interface PostgresServer extends ServerProcess {
   /** Of a database that is empty at first. */
   url: string;
+  query(sql: string): Promise<pg.QueryResultRow[]>;
   /** Starts it again on the same data after `stop` or `kill`, at the same URL. */
   restart(): Promise<void>;
   /** Stops it and removes its data. */
@@ -54,6 +55,15 @@ export async function startPostgresServer(program: string): Promise<PostgresServ
     },
     stop: () => running.stop(),
     kill: () => running.kill(),
+    async query(sql) {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      try {
+        return (await client.query(sql)).rows;
+      } finally {
+        await client.end();
+      }
+    },
     async restart() {
       running = await startCluster(program, dataDir, port, url);
     },

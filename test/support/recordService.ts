@@ -56,7 +56,7 @@ export function recordApp(
     ...(clickhouse.isEmbedded && { opened: new OpenedSessions() }),
     ...options,
   });
-  const findRun = createRunLookup({ runExists: async () => true }).find;
+  const { find: findRun, nameOf } = createRunLookup({ runName: async () => 'a run' });
   const deps: RecordDeps = {
     writer,
     records: reads,
@@ -102,6 +102,9 @@ export function recordApp(
           },
         }),
         findRun,
+        nameOf,
+        visible: async () => undefined,
+        noteTarget: () => undefined,
         // Projects and log streams are named by their ids here.
         projects: { find: async () => ({ items: [], total: 0 }) },
         logStreams: { find: async () => ({ items: [], total: 0 }) },
@@ -137,11 +140,12 @@ function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
     takesOneOf: async (run, ids) =>
       [...erasures.values()].some((one) => one.run.runId === run.runId && one.keys.some(({ id }) => ids.includes(id))),
     unfinished: async () => [...erasures.values()].map(({ run }) => run),
-    deletionState: async (runs) => {
+    runStates: async (runs) => {
       const asked = new Set(runs.map(({ runId }) => runId));
       const noted = [...erasures.values()].filter(({ run }) => asked.has(run.runId)).map(({ id, run }) => ({ id, ...run }));
-      return { deleted: [], erasures: noted, withHeldUpdates: [], outdated: [] };
+      return { missing: [], erasures: noted, withHeldUpdates: [] };
     },
+    noteOutdated: async () => [],
   };
   const requests: DeletionRequests = {
     add: async () => newId(),

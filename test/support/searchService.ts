@@ -27,7 +27,9 @@ export async function startSearchService() {
   const runId = newId();
   const caller: Caller = { userId: newId(), email: 'ada@example.com', role: 'user' };
   const gate: Gate = { authenticate: async () => caller, authorize: async () => ({ id: projectId, name: 'a project' }) };
-  const runs = createRunLookup({ runExists: async (project, _kind, id) => project === projectId && id === runId });
+  const runs = createRunLookup({
+    runName: async (project, _kind, id) => (project === projectId && id === runId ? 'a run' : undefined),
+  });
   const metrics = {
     builtIn: builtinMetrics.map(metricColumn),
     alwaysListed: [metricColumn(toxicity)],

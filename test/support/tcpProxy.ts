@@ -8,14 +8,20 @@ export interface TcpProxy {
   set(state: 'open' | 'reset' | 'stalled'): void;
   /** Gets what clients send. */
   onSent(hear: (data: Buffer, connection: number) => void): void;
+  /** Gets what the server sends. */
+  onReceived(hear: (data: Buffer, connection: number) => void): void;
   close(): Promise<void>;
 }
 
-/** @param keepUpstream milliseconds for which the server is not told that a connection was reset, as behind a router that lost its table */
-export async function startTcpProxy(to: { host: string; port: number }, keepUpstream = 0): Promise<TcpProxy> {
+/**
+ * @param keepUpstream milliseconds for which the server does not hear that a connection was reset, as behind a router that lost its table
+ * @param latencyMs milliseconds by which what clients send comes later
+ */
+export async function startTcpProxy(to: { host: string; port: number }, keepUpstream = 0, latencyMs = 0): Promise<TcpProxy> {
   const links = new Set<{ client: Socket; server: Socket }>();
   let state: 'open' | 'reset' | 'stalled' = 'open';
   let hear: (data: Buffer, connection: number) => void = () => {};
+  let hearAnswer: (data: Buffer, connection: number) => void = () => {};
   let connections = 0;
   const breakLink = (link: { client: Socket; server: Socket }) => {
     links.delete(link);
@@ -35,9 +41,13 @@ export async function startTcpProxy(to: { host: string; port: number }, keepUpst
     links.add(link);
     client.on('data', (data: Buffer) => {
       hear(data, number);
-      server.write(data);
+      if (latencyMs > 0) setTimeout(() => server.write(data), latencyMs);
+      else server.write(data);
     });
-    server.on('data', (data: Buffer) => client.write(data));
+    server.on('data', (data: Buffer) => {
+      hearAnswer(data, number);
+      client.write(data);
+    });
     client.on('close', () => {
       if (links.delete(link)) server.destroy();
     });
@@ -58,6 +68,9 @@ export async function startTcpProxy(to: { host: string; port: number }, keepUpst
     },
     onSent(given) {
       hear = given;
+    },
+    onReceived(given) {
+      hearAnswer = given;
     },
     async close() {
       for (const link of [...links]) breakLink(link);

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { AccountStore, NewApiKey } from '../../accounts/accountStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
+import { aboutColumns, aboutJoin, aboutValues, readAbout } from './about.ts';
 import type { Database, Queries, Row } from './connect.ts';
 import { LoginRow } from './logins.ts';
 import { missingReference } from './missingReference.ts';
 import { pageOf } from './pageOf.ts';
 
-type ApiKeys = Pick<AccountStore, 'apiKeyByHash' | 'apiKeyById' | 'touchApiKey' | 'insertApiKey' | 'apiKeys' | 'deleteApiKey'>;
+type ApiKeys = Pick<AccountStore, 'apiKeyByHash' | 'apiKeyById' | 'apiKeyOfToken' | 'insertApiKey' | 'apiKeys' | 'deleteApiKey'>;
 
 const ApiKeyRow = z
   .object({
@@ -56,21 +57,27 @@ export const insertApiKeyRow = (queries: Queries, key: NewApiKey) =>
 /** API keys, each with the login of its owner. */
 export function postgresApiKeys(database: Database): ApiKeys {
   const keyWithOwner = (row: Row | undefined) => row && { key: ApiKeyRow.parse(row), owner: LoginRow.parse(row) };
-  const keyQuery = `SELECT ${apiKeyColumns}, u.email, u.role, u.password_hash, u.token_version
-    FROM api_keys k JOIN users u ON u.id = k.user_id AND u.removed_at IS NULL`;
+  const columns = `${apiKeyColumns}, u.email, u.role, u.password_hash, u.token_version`;
+  const tables = 'api_keys k JOIN users u ON u.id = k.user_id AND u.removed_at IS NULL';
+  const used = (is: string) =>
+    `WITH used AS (UPDATE api_keys SET last_used = now() WHERE ${is} AND (last_used IS NULL OR last_used < now() - interval '1 minute'))`;
+  const keyAbout = (row: Row | undefined) => {
+    const known = keyWithOwner(row);
+    return row && known && { ...known, about: readAbout(row) };
+  };
 
   return {
-    async apiKeyByHash(keyHash) {
-      return keyWithOwner(await database.maybeOne(`${keyQuery} WHERE k.key_hash = $1`, [keyHash]));
+    async apiKeyByHash(keyHash, about) {
+      const sql = `${used('key_hash = $1')} SELECT ${columns}, ${aboutColumns} FROM ${tables} ${aboutJoin('u.id', 2)} WHERE k.key_hash = $1`;
+      return keyAbout(await database.maybeOne(sql, [keyHash, ...aboutValues(about)]));
     },
     async apiKeyById(keyId) {
-      return keyWithOwner(await database.maybeOne(`${keyQuery} WHERE k.id = $1`, [keyId]));
+      return keyWithOwner(await database.maybeOne(`SELECT ${columns} FROM ${tables} WHERE k.id = $1`, [keyId]));
     },
-    async touchApiKey(keyId) {
-      await database.query(
-        `UPDATE api_keys SET last_used = now() WHERE id = $1 AND (last_used IS NULL OR last_used < now() - interval '1 minute')`,
-        [keyId],
-      );
+    async apiKeyOfToken(keyId, sessionId, about) {
+      const sql = `${used('id = $1')} SELECT ${columns}, ${aboutColumns} FROM ${tables} ${aboutJoin('u.id', 3)}
+        WHERE k.id = $1 AND NOT EXISTS (SELECT FROM spent_refresh_tokens WHERE id = $2::uuid)`;
+      return keyAbout(await database.maybeOne(sql, [keyId, sessionId ?? null, ...aboutValues(about)]));
     },
     async insertApiKey(given) {
       return ApiKeyRow.parse(await insertApiKeyRow(database, given).catch(missingReference('project')));

@@ -23,10 +23,10 @@ export interface Queries {
 export interface Database extends Queries {
   /**
    * Runs `work` in one transaction. It must await only its own statements: the embedded store is a single session.
-   * @param first statements without parameters that are sent together with the beginning; `work` gets the rows of the last of them, and a signal that
+   * @param first statements without parameters that are sent together with the beginning; `work` gets the rows of each of them, and a signal that
    * aborts when the connection breaks
    */
-  transaction<T>(work: (tx: Queries, rows: Row[], broken: AbortSignal) => Promise<T>, first?: string): Promise<T>;
+  transaction<T>(work: (tx: Queries, rows: Row[][], broken: AbortSignal) => Promise<T>, first?: readonly string[]): Promise<T>;
   /** Rejects when the embedded store cannot go on: it could not write its log, and answers nothing until the process is started again. */
   readonly lost: Promise<never>;
   close(): Promise<void>;
@@ -147,7 +147,9 @@ async function openEmbedded(directory: string): Promise<Database> {
     ...over(lite),
     transaction: async (work, first) =>
       unlessLost(() =>
-        lite.transaction(async (tx: Transaction) => work(over(tx), first ? rowsOfLast(await tx.exec(first)) : [], never)),
+        lite.transaction(async (tx: Transaction) =>
+          work(over(tx), first ? rowsOfEach(await tx.exec(first.join('; '))) : [], never),
+        ),
       ),
     lost: lost.promise,
     close: async () => (panic ? undefined : lite.close()),
@@ -160,6 +162,9 @@ const never = new AbortController().signal;
 /** Postgres' word for an error after which the server ends by itself, to be started again: the embedded one cannot. */
 const isPanic = (err: unknown): err is Error => err instanceof Error && Reflect.get(err, 'severity') === 'PANIC';
 
+/** Idle connections that stay open: to open one takes several round trips, which the first request after a pause would wait for. */
+const KEPT_CONNECTIONS = 3;
+
 async function connectServer(
   { url, connections = 10, onLate, onLost, onWait }: DatabaseServer,
   limits: DatabaseLimits | undefined,
@@ -170,6 +175,7 @@ async function connectServer(
   const pool = new TimedPool(onWait, {
     connectionString: url,
     max: connections,
+    min: Math.min(connections, KEPT_CONNECTIONS),
     types: types as pg.CustomTypesConfig,
     connectionTimeoutMillis: 5_000,
     // A peer that is gone without a word is known after some 15 s, also while a connection is idle.
@@ -222,9 +228,9 @@ async function connectServer(
       };
       const tx = over(client);
       try {
-        const begin = first === undefined ? 'BEGIN' : `BEGIN; ${first}`;
+        const begin = ['BEGIN', ...(first ?? [])].join('; ');
         const begun = await client.query(begin).catch(reportLate(begin)).catch(rethrow);
-        const value = await work(tx, first === undefined ? [] : rowsOfLast(begun), broken.signal);
+        const value = await work(tx, rowsOfEach(begun).slice(1), broken.signal);
         await tx.exec('COMMIT');
         release();
         return value;
@@ -265,8 +271,8 @@ class TimedPool extends pg.Pool {
 
 type Connected = Parameters<pg.Pool['connect']>[0] extends infer C ? Exclude<C, undefined> : never;
 
-/** What several statements answered that were sent together. */
-const rowsOfLast = (results: unknown): Row[] => ([results].flat().at(-1) as { rows?: Row[] } | undefined)?.rows ?? [];
+/** The rows of each of several statements that were sent together. */
+const rowsOfEach = (results: unknown): Row[][] => [results].flat().map((result) => (result as { rows?: Row[] }).rows ?? []);
 
 function queriesOver(
   run: (sql: string, params: unknown[]) => Promise<Pick<Results<Row>, 'rows'>>,

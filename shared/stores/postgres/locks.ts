@@ -1,7 +1,9 @@
 import pg from 'pg';
+import { z } from 'zod';
 import type { WithLocks } from '../../records/recordStore.ts';
 import { LocksLost, LocksTaken } from '../../records/writeLocks.ts';
 import type { Database } from './connect.ts';
+import { readRunStates, runStatesSql } from './runStates.ts';
 
 /**
  * Milliseconds between two signs of life of a process that has locks. The server ends a transaction of which it hears nothing (`idleMs` of the
@@ -17,7 +19,7 @@ const GOOD_MS = 5_000;
  */
 export const advisoryLocks =
   (database: Database): WithLocks =>
-  async (locks, work, waitMs) => {
+  async (locks, runs, work, waitMs) => {
     const names = `VALUES ${locks.map(({ name, shared }, place) => `(${pg.escapeLiteral(name)}, ${shared}, ${place})`).join(', ')}`;
     const asked = performance.now();
     let isDone = false;
@@ -38,7 +40,8 @@ export const advisoryLocks =
           const signs = setInterval(() => void ask(), SIGN_MS);
           try {
             const result = await work({
-              refused: new Set(waitMs > 0 ? [] : rows.flatMap(({ name, taken }) => (taken ? [] : [String(name)]))),
+              refused: new Set(waitMs > 0 ? [] : LockRows.parse(rows[0]).flatMap(({ name, taken }) => (taken ? [] : [name]))),
+              states: runs.length === 0 ? undefined : readRunStates(rows.at(-1) ?? []),
               async confirm() {
                 if (!lost && performance.now() - heardAt > GOOD_MS) await ask();
                 if (lost || broken.aborted) throw new LocksLost(lost ?? broken.reason);
@@ -50,7 +53,11 @@ export const advisoryLocks =
             clearInterval(signs);
           }
         },
-        waitMs > 0 ? `SET LOCAL lock_timeout = ${waitMs}; ${takeSql(names, '')}` : takeSql(names, 'try_'),
+        [
+          ...(waitMs > 0 ? [`SET LOCAL lock_timeout = ${waitMs}`, takeSql(names, '')] : [takeSql(names, 'try_')]),
+          // A statement of its own, which sees what was committed before the locks were had.
+          ...(runs.length === 0 ? [] : [runStatesSql(runs)]),
+        ],
       );
     } catch (err) {
       // Their end is the end of the transaction, which fails where they were lost before.
@@ -60,6 +67,8 @@ export const advisoryLocks =
       throw err;
     }
   };
+
+const LockRows = z.array(z.object({ name: z.string(), taken: z.boolean() }));
 
 /** Postgres' `lock_not_available`. */
 const LOCK_TIMEOUT = '55P03';

@@ -56,9 +56,12 @@ export function postgresLogStreams(database: Database): LogStreamStore {
       ...query.filters.map((filter) => condition(filter, bind)),
     ].join(' AND ');
   return {
-    async runExists(projectId, kind, runId) {
-      const sql = 'SELECT 1 AS yes FROM runs WHERE id = $1 AND project_id = $2 AND kind = $3';
-      return (await database.maybeOne(sql, [runId, projectId, kind])) !== undefined;
+    async runName(projectId, kind, runId) {
+      const sql = 'SELECT name FROM runs WHERE id = $1 AND project_id = $2 AND kind = $3';
+      return z
+        .string()
+        .optional()
+        .parse((await database.maybeOne(sql, [runId, projectId, kind]))?.name);
     },
     async insert({ id, projectId, name, createdBy }) {
       const row = await database

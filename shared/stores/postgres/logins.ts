@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore, Login, LoginSession } from '../../accounts/accountStore.ts';
 import { userRoles } from '../../wire/accounts.ts';
+import { aboutColumns, aboutJoin, aboutValues, readAbout } from './about.ts';
 import type { Database, Queries, Row } from './connect.ts';
 import { pageOf } from './pageOf.ts';
 
@@ -9,9 +10,7 @@ type Logins = Pick<
   | 'loginByEmail'
   | 'loginById'
   | 'loginOfSession'
-  | 'hasEnded'
   | 'noteSession'
-  | 'touchSession'
   | 'sessions'
   | 'endSession'
   | 'endSessions'
@@ -112,18 +111,18 @@ export function postgresLogins(database: Database): Logins {
         await database.maybeOne(`SELECT ${loginColumns} FROM users u WHERE u.id = $1 AND u.removed_at IS NULL`, [userId]),
       );
     },
-    async loginOfSession(userId, tokenVersion, sessionId) {
+    async loginOfSession(userId, tokenVersion, sessionId, about) {
       const row = await database.maybeOne(
-        `SELECT ${loginColumns}, s.last_used
-         FROM users u LEFT JOIN login_sessions s ON s.id = $3::uuid AND s.user_id = u.id
+        `WITH used AS (
+           UPDATE login_sessions SET last_used = now() WHERE id = $3::uuid AND user_id = $1 AND last_used < now() - interval '1 minute'
+         )
+         SELECT ${loginColumns}, ${aboutColumns}
+         FROM users u LEFT JOIN login_sessions s ON s.id = $3::uuid AND s.user_id = u.id ${aboutJoin('u.id', 4)}
          WHERE u.id = $1 AND u.removed_at IS NULL AND (u.token_version = $2 OR u.token_version = s.token_version)
            AND NOT EXISTS (SELECT 1 FROM spent_refresh_tokens e WHERE e.id = $3::uuid)`,
-        [userId, tokenVersion, sessionId ?? null],
+        [userId, tokenVersion, sessionId ?? null, ...aboutValues(about)],
       );
-      return row && { login: LoginRow.parse(row), lastUsed: z.date().nullable().parse(row.last_used) };
-    },
-    async hasEnded(sessionId) {
-      return (await database.maybeOne('SELECT 1 AS yes FROM spent_refresh_tokens WHERE id = $1', [sessionId])) !== undefined;
+      return row && { login: LoginRow.parse(row), about: readAbout(row) };
     },
     async noteSession({ id, userId, address, userAgent, expiresAt }) {
       // What was ended while it was refreshed does not come back.
@@ -141,12 +140,6 @@ export function postgresLogins(database: Database): Logins {
            SELECT id FROM login_sessions WHERE user_id = $1 AND token_version IS NULL
            ORDER BY last_used DESC, id OFFSET $2 FOR UPDATE SKIP LOCKED)`,
         [userId, SESSIONS_KEPT],
-      );
-    },
-    async touchSession(sessionId) {
-      await database.query(
-        `UPDATE login_sessions SET last_used = now() WHERE id = $1 AND last_used < now() - interval '1 minute'`,
-        [sessionId],
       );
     },
     sessions: (userId, page) =>

@@ -25,7 +25,10 @@ export class NotedRuns {
   /** Those that may be experiments and are not noted of late. */
   lacking(runs: readonly RunRef[]): RunRef[] {
     const good = performance.now() - NOTE_GOOD_MS;
-    return runs.filter(({ runId }) => !this.#others.has(runId) && (this.#notedAt.get(runId) ?? Number.NEGATIVE_INFINITY) < good);
+    return runs.filter(
+      ({ runId, kind = 'experiment' }) =>
+        kind === 'experiment' && !this.#others.has(runId) && (this.#notedAt.get(runId) ?? Number.NEGATIVE_INFINITY) < good,
+    );
   }
 
   /** @param at `performance.now()` before the experiments among these runs were noted */

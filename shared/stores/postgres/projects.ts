@@ -3,8 +3,8 @@ import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { DeletionStore, PendingDeletion, Project, ProjectQuery, ProjectStore, Viewer } from '../../projects/projectStore.ts';
 import { type Run, runKinds } from '../../projects/runs.ts';
-import { projectRoles } from '../../wire/accounts.ts';
 import { projectTypes } from '../../wire/projects.ts';
+import { Membership, membershipOf } from './about.ts';
 import { collaboratorStore } from './collaborators.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
 import type { Database, Queries } from './connect.ts';
@@ -28,11 +28,6 @@ const ProjectRow = z
       updatedAt: updated_at,
     }),
   );
-const Membership = z
-  .enum(projectRoles)
-  .nullable()
-  .transform((role) => role ?? undefined);
-
 const RunRow = z
   .object({
     id: z.string(),
@@ -59,16 +54,6 @@ const Total = z.object({ total: z.number() });
 
 const columns = 'p.id, p.name, p.type, p.description, p.labels, p.created_by, p.created_at, p.updated_at';
 const runCount = '(SELECT count(*) FROM runs r WHERE r.project_id = p.id)';
-
-/** The strongest role of user `userId` in project `p`, by name or through a group; null for none. */
-const membershipOf = (userId: string) => `(
-  SELECT m.role FROM (
-    SELECT c.role FROM project_users c WHERE c.project_id = p.id AND c.user_id = ${userId}
-    UNION ALL
-    SELECT c.role FROM project_groups c JOIN user_group_members g ON g.group_id = c.group_id AND g.user_id = ${userId} AND g.role <> 'pending'
-    WHERE c.project_id = p.id
-  ) m ORDER BY array_position(ARRAY['${projectRoles.join("','")}'], m.role) LIMIT 1
-)`;
 
 const sortSql = {
   name: 'p.name',

@@ -7,18 +7,13 @@ import type { DeletionRequest, DeletionRequests } from '../../records/delete.ts'
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
 import type { Database } from './connect.ts';
 import { NotedRuns, noteOutdatedSql } from './outdatedAggregates.ts';
+import { readRunStates, runStatesSql } from './runStates.ts';
 
 const Ref = z.object({ project_id: z.string(), run_id: z.string() });
 const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runId: row.run_id }));
 const ErasureRow = Ref.extend({ id: z.string(), keys: z.array(z.object({ id: z.string(), created_at: z.string() })) }).transform(
   ({ id, keys, ...row }): Erasure => ({ id, keys, run: { projectId: row.project_id, runId: row.run_id } }),
 );
-const DeletionStateRow = Ref.extend({
-  deleted: z.boolean(),
-  erasures: z.array(z.string()),
-  holds: z.boolean(),
-  outdated: z.boolean(),
-});
 const DeletionRequestRow = Ref.extend({
   id: z.string(),
   kinds: z.array(z.enum(recordKinds)),
@@ -72,35 +67,16 @@ export function postgresErasures(database: Database): ErasureNotes {
     async unfinished() {
       return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
     },
-    async deletionState(runs, logged) {
+    runStates: async (runs) => readRunStates(await database.query(runStatesSql(runs))),
+    async noteOutdated(logged) {
       const toNote = noted.lacking(logged);
-      const now = performance.now();
-      const note = toNote.length > 0;
-      const rows = await database.query(
-        `${note ? `WITH outdated AS (${noteOutdatedSql('SELECT unnest($3::uuid[])')} RETURNING project_id, run_id)` : ''}
-         SELECT found.*, false AS outdated FROM (
-           SELECT asked.project_id, asked.run_id,
-             EXISTS (SELECT FROM deletion_markers m WHERE m.project_id = asked.project_id AND (m.run_id IS NULL OR m.run_id = asked.run_id)) AS deleted,
-             ARRAY(SELECT e.id FROM record_erasures e WHERE e.project_id = asked.project_id AND e.run_id = asked.run_id ORDER BY e.noted_at) AS erasures,
-             EXISTS (SELECT FROM held_updates h WHERE h.run_id = asked.run_id) AS holds
-           FROM unnest($1::uuid[], $2::uuid[]) AS asked (project_id, run_id)
-         ) AS found WHERE deleted OR cardinality(erasures) > 0 OR holds
-         ${note ? 'UNION ALL SELECT project_id, run_id, false, ARRAY[]::uuid[], false, true FROM outdated' : ''}`,
-        [
-          runs.map(({ projectId }) => projectId),
-          runs.map(({ runId }) => runId),
-          ...(note ? [toNote.map(({ runId }) => runId)] : []),
-        ],
-      );
-      const found = z.array(DeletionStateRow).parse(rows);
-      const those = (is: 'deleted' | 'holds' | 'outdated') => found.filter((row) => row[is]).map((row) => RefRow.parse(row));
-      noted.remember(toNote, those('outdated'), now);
-      return {
-        deleted: those('deleted'),
-        erasures: found.flatMap((row) => row.erasures.map((id) => ({ id, ...RefRow.parse(row) }))),
-        withHeldUpdates: those('holds'),
-        outdated: noted.experiments(logged),
-      };
+      if (toNote.length > 0) {
+        const now = performance.now();
+        const sql = `${noteOutdatedSql('SELECT unnest($1::uuid[])')} RETURNING project_id, run_id`;
+        const rows = await database.query(sql, [toNote.map(({ runId }) => runId)]);
+        noted.remember(toNote, z.array(RefRow).parse(rows), now);
+      }
+      return noted.experiments(logged);
     },
   };
 }
