@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CustomConfig, Secrets } from '../integrations/integration.ts';
-import { parseWithBigInts } from '../wire/longNumbers.ts';
+import { parseJson } from '../json/parseJson.ts';
 import { type Authentication, type Connection, contextHeadersOf, sealedHeaders } from './provider.ts';
 
 const KwargsJson = z.record(z.string(), z.unknown());
@@ -11,7 +11,7 @@ export const customConnection = (config: CustomConfig, secrets: Secrets): Connec
   authentication: authenticationOf(config, secrets),
   headers: sealedHeaders(secrets),
   contextHeaders: contextHeadersOf(config.headerMapping),
-  handler: config.handler && { ...config.handler, initKwargs: KwargsJson.parse(parseWithBigInts(secrets.initKwargs ?? '{}')) },
+  handler: config.handler && { ...config.handler, initKwargs: KwargsJson.parse(parseJson(secrets.initKwargs ?? '{}')) },
   fileLimits: config.multiModal,
 });
 

@@ -2,6 +2,8 @@ import { fc } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDataset, runExperiment } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { type ModelEndpoint, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { experimentOf, modelAt } from '../support/runs.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
@@ -25,6 +27,8 @@ async function textOf(path: string, body?: string, method = body === undefined ?
 
 const streamIn = async (projectId: string): Promise<string> =>
   JSON.parse(await textOf(`/projects/${projectId}/log_streams`, '{"name":"main"}')).id;
+
+const disposable = (endpoint: ModelEndpoint) => Object.assign(endpoint, { [Symbol.asyncDispose]: () => endpoint.close() });
 
 /** Whole numbers of 17 to 25 digits, and fractions with more digits than a double. */
 const numbers = fc.sample(
@@ -195,6 +199,33 @@ describe('a number that no double holds', () => {
     const made = await createDataset({ client, name: `long ${newId()}`, content: [{ input: id, output: { id } }] });
     const content = await client.send<{ rows: { values_dict: unknown }[] }>(`/datasets/${made.id}/content`);
     expect(content.rows[0]?.values_dict).toEqual({ input: id, output: { id } });
+  });
+
+  test('is in the settings of a prompt as it was sent: in answers, runs and calls of the model', async () => {
+    await using endpoint = disposable(await startModelEndpoint());
+    const { id: projectId } = await service.project();
+    const model = `m ${newId()}`;
+    await modelAt(service.client, `exact-${newId()}`, `${endpoint.url}/v1`, [model]);
+    const written = all.filter((number) => !number.includes('e')); // Postgres writes powers of ten in full
+    const numbersIn = `"tools":[{"type":"function","function":{"name":"f","parameters":{"enum":[${written}]}}}],"response_format":{"type":"json_object","ids":[${written}]}`;
+    const settings = `{"model_alias":"${model}","own":[${written}],${numbersIn}}`;
+    const made = await textOf(
+      `/projects/${projectId}/templates`,
+      `{"name":"exact ${newId()}","template":"{{input}}","settings":${settings}}`,
+    );
+    const version = JSON.parse(made).selected_version_id as string;
+    const rows = await createDataset({ client: service.client, name: `one ${newId()}`, content: [{ input: 'q' }] });
+    const dataset = `"dataset":{"dataset_id":"${rows.id}","version_index":1}`;
+    for (const own of ['', `,"prompt_settings":${settings}`]) {
+      const body = `{"name":"exact ${newId()}","trigger":true,${dataset},"prompt_template_version_id":"${version}"${own}}`;
+      const experiment = await textOf(`/projects/${projectId}/experiments`, body);
+      const run = experimentOf(service.client, projectId, JSON.parse(experiment).id);
+      expect(await run.end()).toMatchObject({ rows_done: 1, rows_failed: 0 });
+      const spans = await textOf(`/projects/${projectId}/spans/search`, `{"experiment_id":"${run.id}"}`);
+      for (const answer of [made, experiment, spans, endpoint.requests.at(-1)?.text])
+        expect(answer).toContain(`"enum":[${written}]`);
+      for (const answer of [made, experiment, endpoint.requests.at(-1)?.text]) expect(answer).toContain(`"ids":[${written}]`);
+    }
   });
 
   test('is its nearest double where a number is reckoned with', async () => {

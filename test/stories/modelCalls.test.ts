@@ -7,6 +7,7 @@ import type { CustomConfig, Integration, Secrets } from '../../shared/integratio
 import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { builtinModels, findBuiltinModel } from '../../shared/providers/builtinModels.ts';
 import type { ModelCall, ModelCallError, ModelCaller } from '../../shared/providers/modelCall.ts';
+import { ExactNumber } from '../../shared/wire/exactNumber.ts';
 import { runHandlerSteps } from '../support/handlerSteps.ts';
 import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import {
@@ -703,6 +704,31 @@ describe('a handler class', () => {
     expect(first).toEqual({ text: 'p|real-name|hello|0.5|r1|r1|200|1', totalTokens: 7, attempts: ['ok'] });
     expect(second?.text).toBe('p|real-name|hello|0.5|r1|r1|200|2');
     expect(endpoint.requests.map((request) => request.path)).toEqual(['/v1/echo', '/v1/echo']);
+  });
+
+  test('gets numbers that no double holds as bigints, and may answer them in calls of tools', async () => {
+    const id = '9007199254740993';
+    const outcomes = await runHandlerSteps(handlersDir, [
+      {
+        write: 'exact.mjs',
+        text: `${imports}
+          export class Echo extends CustomHandler {
+            async complete({ parameters: { tools: [{ maximum }] } }) {
+              if (maximum !== ${id}n || this.initKwargs.account.id !== ${id}n) throw new Error(String(maximum));
+              const sent = { id: 'c', type: 'function', function: { name: 'f', arguments: { maximum } } };
+              return { content: '', toolCalls: [sent] };
+            }
+          }`,
+      },
+      {
+        ...use('exact.mjs'),
+        secrets: { initKwargs: `{"account":{"id":${id}}}` },
+        call: { settings: { tools: [{ maximum: new ExactNumber(id) }] } },
+      },
+    ]);
+    expect(outcomes).toMatchObject([
+      { toolCalls: `[{"id":"c","type":"function","function":{"name":"f","arguments":{"maximum":${id}}}}]` },
+    ]);
   });
 
   test('that cannot be loaded is named in the error', async () => {

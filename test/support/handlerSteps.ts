@@ -12,6 +12,8 @@ export type HandlerStep =
 
 export interface HandlerOutcome {
   text?: string;
+  /** As JSON. */
+  toolCalls?: string;
   totalTokens?: number | null;
   error?: { name: string; message: string; permanent: boolean };
   attempts: string[];
@@ -46,7 +48,10 @@ export async function runHandlerSteps(directory: string, steps: HandlerStep[]): 
     for (let time = 0; time < (step.times ?? 1); time++)
       outcomes.push(
         await caller.complete(call).then(
-          ({ text, totalTokens, attempts }) => ({ text, totalTokens, attempts: attempts.map((one) => one.outcome) }),
+          ({ text, message: { tool_calls: calls }, totalTokens, attempts }) => ({
+            ...{ text, totalTokens, attempts: attempts.map((one) => one.outcome) },
+            ...(calls && { toolCalls: JSON.stringify(calls) }),
+          }),
           ({ name, message, permanent, attempts }) => ({
             error: { name, message, permanent },
             attempts: attempts.map((one: { outcome: string }) => one.outcome),

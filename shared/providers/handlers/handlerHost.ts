@@ -6,6 +6,7 @@ import { registerHooks } from 'node:module';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { dieWithParent } from '../../childProcesses/parentWatch.ts';
+import { jsonWithBigInts, parseWithBigInts } from '../../wire/longNumbers.ts';
 import { CustomHandler } from './customHandler.ts';
 import type { FromHandler, HandlerRequest, ToHandler } from './messages.ts';
 
@@ -67,7 +68,9 @@ async function load({ path, className, initKwargs }: Extract<ToHandler, { type: 
     if (!(exported.prototype instanceof CustomHandler))
       return void send({ type: 'broken', reason: `${className} does not extend CustomHandler from assay/handler` });
     try {
-      handler = new (exported as new (initKwargs: Record<string, unknown>) => CustomHandler)(initKwargs);
+      handler = new (exported as new (initKwargs: Record<string, unknown>) => CustomHandler)(
+        parseWithBigInts(initKwargs) as Record<string, unknown>,
+      );
     } catch (err) {
       // Its message may hold a secret of `init_kwargs`.
       return void send({ type: 'broken', reason: `the constructor of ${className} threw ${nameOf(err)}` });
@@ -78,16 +81,17 @@ async function load({ path, className, initKwargs }: Extract<ToHandler, { type: 
   }
 }
 
-async function answer(id: number, call: HandlerRequest): Promise<void> {
+async function answer(id: number, json: string): Promise<void> {
   const abort = new AbortController();
   calls.set(id, abort);
   const start = process.hrtime.bigint();
   try {
+    const call = parseWithBigInts(json) as HandlerRequest;
     const given = await handler.complete({ ...call, fetch: fetchOfService, signal: abort.signal });
     const durationNs = Number(process.hrtime.bigint() - start);
-    if ((given?.content?.length ?? 0) > MAX_ANSWER || (JSON.stringify(given?.toolCalls)?.length ?? 0) > MAX_ANSWER)
+    if ((given?.content?.length ?? 0) > MAX_ANSWER || (jsonWithBigInts(given?.toolCalls)?.length ?? 0) > MAX_ANSWER)
       throw new Error(`its answer has more than ${MAX_ANSWER} characters`);
-    send({ type: 'answered', id, answer: given, durationNs });
+    send({ type: 'answered', id, answer: jsonWithBigInts(given) ?? 'null', durationNs });
   } catch (err) {
     const { status, retryAfterMs } = Object(err) as { status?: unknown; retryAfterMs?: unknown };
     const fetch = fetchFailures.get(Object(err));

@@ -5,6 +5,7 @@ import type { CodeIsolation, OperatorCode } from '../../childProcesses/codeIsola
 import { lowerPriority } from '../../childProcesses/lowerPriority.ts';
 import { Hopeless, type Life } from '../../childProcesses/respawning.ts';
 import { onAbort } from '../../concurrency/onAbort.ts';
+import { parsedOrNothing } from '../../json/parseJson.ts';
 import type { HandlerAnswer } from './customHandler.ts';
 import type { FromHandler, HandlerFailure, HandlerRequest, ToHandler } from './messages.ts';
 
@@ -121,7 +122,7 @@ export class HandlerProcess implements Life {
       });
     });
     this.ready.then(() => this.rest()).catch(() => undefined); // of a process that ends later, whoever has a call in it hears
-    this.send({ type: 'load', path, className, initKwargs });
+    this.send({ type: 'load', path, className, initKwargs: JSON.stringify(initKwargs) });
   }
 
   /** @throws HandlerThrew, HandlerDied, what failed a request that the handler made, or the signal's reason */
@@ -136,7 +137,7 @@ export class HandlerProcess implements Life {
       });
       this.calls.set(id, { resolve, reject, forget });
       this.look();
-      this.send({ type: 'call', id, call });
+      this.send({ type: 'call', id, call: JSON.stringify(call) });
     });
   }
 
@@ -154,7 +155,10 @@ export class HandlerProcess implements Life {
         this.unheard = false;
         return;
       case 'answered':
-        this.take(message.id)?.resolve(message);
+        this.take(message.id)?.resolve({
+          answer: parsedOrNothing(message.answer) as HandlerAnswer,
+          durationNs: message.durationNs,
+        });
         return;
       case 'failed': {
         const failure = message.fetch === undefined ? undefined : this.requestFailures.get(message.fetch);

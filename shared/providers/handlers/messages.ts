@@ -1,12 +1,12 @@
-import type { HandlerAnswer, HandlerCall } from './customHandler.ts';
+import type { HandlerCall } from './customHandler.ts';
 
 /** A call as it goes to the process: what it cannot carry is made there. */
 export type HandlerRequest = Omit<HandlerCall, 'fetch' | 'signal'>;
 
-/** What a handler process gets. */
+/** What a handler process gets. JSON, as texts, since the channel would round long numbers. */
 export type ToHandler =
-  | { type: 'load'; path: string; className: string; initKwargs: Record<string, unknown> }
-  | { type: 'call'; id: number; call: HandlerRequest }
+  | { type: 'load'; path: string; className: string; initKwargs: string }
+  | { type: 'call'; id: number /** A `HandlerRequest`. */; call: string }
   | { type: 'abort'; id: number }
   /** Answered by `pong`: the event loop of the process turns. */
   | { type: 'ping' }
@@ -19,7 +19,7 @@ export type FromHandler =
   /** The class cannot be used, and why. */
   | { type: 'broken'; reason: string }
   | { type: 'pong' }
-  | { type: 'answered'; id: number; answer: HandlerAnswer; durationNs: number }
+  | { type: 'answered'; id: number /** JSON, of anything. */; answer: string; durationNs: number }
   | HandlerFailure
   /** `fetch` of a call, which the service makes under its rules for addresses; `id` is the request's own. */
   | { type: 'fetch'; id: number; url: string; method: string; headers: [string, string][]; body: string | null }
