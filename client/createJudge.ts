@@ -15,6 +15,8 @@ export interface CreateJudgeOptions extends CallOptions {
   direction?: 'higher' | 'lower' | undefined;
   /** Between which its numbers lie, of judges that count or rate. */
   range?: { min: number; max: number } | undefined;
+  /** The labels that a judge of the kind categorical or multilabel may give; without them it gives any. */
+  categories?: string[] | undefined;
   /** Model, number of judges, kind of answer and so on, in the interface's spelling. */
   settings?: Omit<z.input<typeof CreateLlmScorerVersionRequest>, 'instructions'> | undefined;
 }
@@ -24,11 +26,11 @@ export interface CreateJudgeOptions extends CallOptions {
  * @throws ValueError without name or instructions; HttpStatusError 409 when the name is taken, 422 for settings that cannot be right.
  */
 export async function createJudge(options: CreateJudgeOptions): Promise<Metric> {
-  const { name, instructions, description, tags, direction, range, settings } = options;
+  const { name, instructions, description, tags, direction, range, categories, settings } = options;
   if (!name || !instructions) throw new ValueError('a judge needs a name and instructions');
   const client = clientOf(options);
   const metric = await client.send<Metric>('/scorers', {
-    body: { name, scorer_type: 'llm', description, tags, direction, range },
+    body: { name, scorer_type: 'llm', description, tags, direction, range, categories },
   });
   const path = `/scorers/${metric.id}`;
   try {

@@ -1,7 +1,7 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { foldCase } from '../identifiers/foldCase.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
-import type { CreateLlmScorerVersionRequest, CreateScorerRequest, UpdateScorerRequest } from '../wire/scorers.ts';
+import type { CreateLlmScorerVersionRequest, CreateScorerRequest, ScorerType, UpdateScorerRequest } from '../wire/scorers.ts';
 import { fittingKinds } from './fittingKinds.ts';
 import { builtinByName, presetById } from './presets.ts';
 import type { Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from './scorer.ts';
@@ -25,6 +25,7 @@ export async function createScorer(
     ]);
   refuseBuiltinName(input.name);
   mustSuitScale(input, input.output_type ?? input.defaults?.output_type ?? undefined);
+  checkPrompt(input.scorer_type, input);
   const { id = null, name, scorer_type, project_ids, default_version_id: _none, ...settings } = input;
   const scorer = {
     id: id ?? newId(),
@@ -64,6 +65,7 @@ export async function updateScorer(
     throw new RequestInvalid([
       { loc: ['body', 'default_version_id'], msg: 'this scorer has no such version', type: 'version_unknown' },
     ]);
+  checkPrompt(scorer.scorerType, settings);
   const definition = { ...present(settings), ...takenBack(settings) };
   mustSuitScale(definition, settings.output_type ?? outputTypeOf(scorer));
   const change = { name: name ?? undefined, defaultVersionId: default_version_id ?? undefined, definition };
@@ -178,6 +180,11 @@ async function getOwnScorer(store: ScorerStore, id: string): Promise<Scorer> {
   return scorer;
 }
 
+/** Other types than judges may have placeholders of their own. @throws RequestInvalid for unknown placeholders */
+function checkPrompt(type: ScorerType, { user_prompt }: Pick<CreateScorerRequest, 'user_prompt'>): void {
+  if (type === 'llm' && user_prompt) mustKnowPlaceholders(user_prompt, ['body', 'user_prompt']);
+}
+
 function refuseBuiltinName(name: string): void {
   if (builtinByName(name))
     throw new ServiceError('Conflict', `${JSON.stringify(name)} is the name of a built-in metric: choose another`);
@@ -196,13 +203,15 @@ const nameTaken = (name: string) =>
 const present = (settings: object): ScorerDefinition =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null && value !== undefined));
 
-/** What null says of a scorer that had one: no direction, no range. */
+/** What null says of a scorer that had one: no direction, no range, no categories. */
 const takenBack = ({
   direction,
   range,
-}: Pick<UpdateScorerRequest, 'direction' | 'range'>): Pick<ScorerDefinition, 'direction' | 'range'> => ({
+  categories,
+}: UpdateScorerRequest): Pick<ScorerDefinition, 'direction' | 'range' | 'categories'> => ({
   ...(direction === null ? { direction } : {}),
   ...(range === null ? { range } : {}),
+  ...(categories === null ? { categories } : {}),
 });
 
 /** The id of what a version generated: the interface gives it one of its own beside the version's. */

@@ -8,12 +8,15 @@ import type {
   SegmentFilter,
 } from '../wire/scorers.ts';
 
+/** What can be taken back by null. */
+type Revocable = keyof MetricScale | 'categories';
+
 type Definition = Omit<CreateScorerRequest, 'id' | 'name' | 'scorer_type' | 'default_version_id' | 'project_ids'>;
 
 /** What a scorer says about itself beside its name, as it came in: wire names, because it is stored and given back as it is. */
 export type ScorerDefinition = {
-  [Key in keyof Omit<Definition, keyof MetricScale>]?: NonNullable<Definition[Key]> | undefined;
-} & Partial<Pick<Definition, keyof MetricScale>>;
+  [Key in keyof Omit<Definition, Revocable>]?: NonNullable<Definition[Key]> | undefined;
+} & Partial<Pick<Definition, Revocable>>;
 
 /** A metric definition as users list it: one of theirs, or a built-in. */
 export interface Scorer {

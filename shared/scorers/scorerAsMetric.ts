@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { RecordKind } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import {
@@ -21,8 +22,11 @@ import type { JudgeDefinition, Scorer, ScorerVersion } from './scorer.ts';
 import { scorerScale } from './scorerScale.ts';
 
 type Form = Pick<Metric, 'dataType' | 'dataUnit' | 'rollUp'> & {
-  /** @param question what the judge is asked, which may name a scale */
-  answer(question: string, range: MetricScale['range']): AnswerForm;
+  /**
+   * @param question what the judge is asked, which may name a scale
+   * @param categories labels that the judge may give; empty: any
+   */
+  answer(question: string, range: MetricScale['range'], categories: readonly string[]): AnswerForm;
 };
 
 /** Numbers are floating point also where the judge gives whole ones: several judges are averaged. */
@@ -41,8 +45,18 @@ const forms: Partial<Record<OutputType, Form>> = {
     dataUnit: null,
     rollUp: 'average',
   },
-  categorical: { answer: () => oneOf([]), dataType: 'text', dataUnit: null, rollUp: 'category_count' },
-  multilabel: { answer: () => anyOf([]), dataType: 'string_list', dataUnit: null, rollUp: 'category_count' },
+  categorical: {
+    answer: (_question, _range, categories) => oneOf(categories),
+    dataType: 'text',
+    dataUnit: null,
+    rollUp: 'category_count',
+  },
+  multilabel: {
+    answer: (_question, _range, categories) => anyOf(categories),
+    dataType: 'string_list',
+    dataUnit: null,
+    rollUp: 'category_count',
+  },
   freeform: { answer: () => freeText, dataType: 'text', dataUnit: null, rollUp: 'category_count' },
 };
 
@@ -61,6 +75,7 @@ export function scorerAsMetric(
   if (!form) throw new TypeError(`no judge gives the output type ${definition.outputType}`);
   const { answer: answerFor, ...column } = form;
   const scale = scorerScale(scorer.definition, definition.outputType);
+  const categories = scorer.definition.categories ?? categoriesOf(definition.template);
   const named = partsAsked(definition);
   const needsReference = scorer.definition.ground_truth === true || named.includes(referencePart);
   const asked = needsReference ? [...new Set([...named, referencePart])] : named;
@@ -85,12 +100,24 @@ export function scorerAsMetric(
       const material = judgeMaterial(record, definition.inputType, asked);
       if ('lacking' in material) return { notApplicable: material.lacking };
       const task = taskOf(definition);
-      const answer = answerFor(task, scale.range);
+      const answer = answerFor(task, scale.range, categories);
       return askJudge({ task, material, answer, explain: definition.explain }, context);
     },
   };
   return withJudges(metric, definition.numJudges);
 }
+
+/** The labels that the schema of an answer lists, of the value or, where it is a list, of its members. */
+function categoriesOf({ response_schema, value_field_name }: JudgeDefinition['template']): readonly string[] {
+  const { data } = AnswerSchema.safeParse(response_schema);
+  const value = data?.properties[value_field_name];
+  return value?.enum ?? value?.items?.enum ?? [];
+}
+
+const Labels = z.array(z.string().min(1)).min(1).optional();
+const AnswerSchema = z.object({
+  properties: z.record(z.string(), z.object({ enum: Labels, items: z.object({ enum: Labels }).optional() }).catch({})),
+});
 
 const numeric: readonly RollUpMethod[] = ['average', 'sum', 'max', 'min'];
 

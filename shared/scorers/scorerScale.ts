@@ -11,7 +11,9 @@ const kindOf = (outputType: OutputType | undefined): Kind => {
   return outputType === undefined || outputType === 'count' || outputType === 'discrete' ? 'number' : 'no number';
 };
 
-type Stated = Pick<ScorerDefinition, keyof MetricScale>;
+type Stated = Pick<ScorerDefinition, keyof MetricScale | 'categories'>;
+
+const labelled: readonly (OutputType | undefined)[] = ['categorical', 'multilabel', undefined];
 
 /** The output type of a scorer, where it is known before its first version. */
 export const outputTypeOf = ({
@@ -27,8 +29,8 @@ export function scorerScale({ direction = null, range = null }: Stated, outputTy
   return { direction, range: kind === 'share' ? UNIT_RANGE : range };
 }
 
-/** @throws RequestInvalid for a direction or a range that values of this type cannot have. */
-export function mustSuitScale({ direction, range }: Stated, outputType: OutputType | undefined): void {
+/** @throws RequestInvalid for a direction, a range or categories that values of this type cannot have. */
+export function mustSuitScale({ direction, range, categories }: Stated, outputType: OutputType | undefined): void {
   const kind = kindOf(outputType);
   if (kind === 'no number' && direction)
     throw new RequestInvalid([
@@ -41,6 +43,14 @@ export function mustSuitScale({ direction, range }: Stated, outputType: OutputTy
   if (kind === 'no number' && range)
     throw new RequestInvalid([
       { loc: ['body', 'range'], msg: `values of type ${outputType} are no numbers: they have no range`, type: 'range' },
+    ]);
+  if (categories && !labelled.includes(outputType))
+    throw new RequestInvalid([
+      {
+        loc: ['body', 'categories'],
+        msg: `values of type ${outputType} are no labels: categories go with categorical and multilabel`,
+        type: 'categories',
+      },
     ]);
   if (kind === 'share' && range && (range.min !== UNIT_RANGE.min || range.max !== UNIT_RANGE.max))
     throw new RequestInvalid([

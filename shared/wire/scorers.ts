@@ -187,6 +187,16 @@ export const MetricSettingsResponse = z.object({
 export const RunScorerSettingsRequest = MetricSettingsRequest.extend({ run_id: Uuid });
 export const RunScorerSettingsResponse = MetricSettingsResponse.extend({ run_id: Uuid });
 
+/** Labels are told apart without case, as a judge may write them. */
+const Categories = z
+  .array(z.string().trim().min(1).max(255))
+  .min(1)
+  .max(200)
+  .refine((labels) => new Set(labels.map((label) => label.toLowerCase())).size === labels.length, {
+    error: 'names a category twice',
+  })
+  .describe('Of a categorical or multilabel judge: the labels that it may give. Another answer is an error of that score.');
+
 const scorerSettings = {
   description: z.string().nullish(),
   tags: texts.nullish(),
@@ -203,6 +213,7 @@ const scorerSettings = {
   metric_color_picker_config: MetricColorPicker.nullish(),
   direction: MetricDirection.nullish(),
   range: MetricRange.nullish(),
+  categories: Categories.nullish(),
 };
 
 export const CreateScorerRequest = z.object({

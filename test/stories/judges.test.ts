@@ -321,6 +321,33 @@ test('a judge of numbers or booleans without a direction is said to give no verd
   expect(said).toHaveLength(1);
 });
 
+test('an answer outside the categories of a judge is an error of that score, and no new category', async () => {
+  const labels = { output_type: 'categorical', categories: ['Refund', 'Other'] };
+  const stated = await judge(labels, { output_type: 'categorical', model_name: 'large-model' });
+  const several = await judge({ ...labels, output_type: 'multilabel' }, { output_type: 'multilabel', model_name: 'large-model' });
+  const response_schema = { type: 'object', properties: { rating: { type: 'string', enum: ['Refund', 'Other'] } } };
+  const ofSchema = await judge(
+    { output_type: 'categorical' },
+    { output_type: 'categorical', model_name: 'large-model', chain_poll_template: { template: 'Which is it?', response_schema } },
+  );
+  const ids = [stated.id, several.id, ofSchema.id];
+  const answers = async (reply: string) => {
+    endpoint.otherwise(says(reply));
+    const { shown, experiment } = await run(await create(ids));
+    return ids.map((id) => ({
+      states: shown.map((row) => row[id]?.status_type),
+      given: experiment.structured_aggregate_metrics?.[id]?.value_distribution,
+    }));
+  };
+  const read = { states: ['success', 'success'], given: { Refund: 2 } };
+  const outside = { states: ['error', 'error'] };
+  expect(await answers('{"reason": "it is", "label": "REFUND"}')).toMatchObject([read, outside, read]);
+  expect(await answers('{"reason": "it is", "labels": ["refund"]}')).toMatchObject([outside, read, outside]);
+  const both = '{"reason": "it is", "label": "complaint", "labels": ["complaint"]}';
+  expect(await answers(both)).toMatchObject([outside, outside, outside]);
+  endpoint.otherwise(says('{"reason": "it is", "verdict": true}'));
+});
+
 test('a project says which model judges where the metric names none: before the integration, after the scorer', async () => {
   await integrate({ models: [...models, 'third-model'], default_model: 'small-model' });
   const [own, open] = [await judge({ defaults: { model_name: 'large-model' } }), await judge({})];

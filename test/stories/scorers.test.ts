@@ -348,6 +348,9 @@ describe('scorers of users', () => {
     await refused({ output_type: 'boolean', range: { min: 1, max: 5 } }, 'range');
     await refused({ output_type: 'categorical', direction: 'higher' }, 'direction');
     await refused({ output_type: 'freeform', range: { min: 0, max: 1 } }, 'range');
+    await refused({ output_type: 'boolean', categories: ['a'] }, 'categories');
+    await refused({ output_type: 'categorical', categories: ['a', 'A'] }, 'categories');
+    await refused({ output_type: 'categorical', categories: [] }, 'categories');
     // The type may come with the first version: it is the one that is checked then.
     const open = await call('POST', '/scorers', { name: 'Open', scorer_type: 'llm', range: { min: 1, max: 5 } });
     expect(open.body).toMatchObject({ range: { min: 1, max: 5 } });
@@ -358,6 +361,21 @@ describe('scorers of users', () => {
     expect(
       (await call('PATCH', `/scorers/${open.body.id}`, { output_type: 'percentage', range: { min: 0, max: 2 } })).status,
     ).toBe(422);
+  });
+
+  test('a prompt with an unknown placeholder is refused with the closest one when the scorer is made or changed', async () => {
+    const refusal = {
+      status: 422,
+      body: {
+        detail: [
+          { loc: ['body', 'user_prompt'], type: 'placeholder_unknown', msg: expect.stringMatching(/closest are \{\{output\}\}/) },
+        ],
+      },
+    };
+    const typo = { user_prompt: 'Is {{ouput}} right?' };
+    expect(await call('POST', '/scorers', { name: 'Typing', scorer_type: 'llm', ...typo })).toMatchObject(refusal);
+    const scorer = await judgeScorer('Typing', { user_prompt: 'Is {{output}} right?' });
+    expect(await call('PATCH', `/scorers/${scorer.id}`, typo)).toMatchObject(refusal);
   });
 
   test('versions made at once are numbered one after the other', async () => {
