@@ -1,4 +1,4 @@
-import { readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,11 +54,11 @@ test('a damaged database of Temporal ends the start with what to do, and without
 
 test('a part that lost a file is reported at the start and in the health, and the rest is found', async () => {
   const parts = readdirSync(join(where.dataDir, 'clickhouse', 'store'), { recursive: true, encoding: 'utf8' });
-  const ofRecords = (path: string) => /all_\d+_\d+_\d+\/columns\.txt$/.test(path);
-  const [first] = parts
-    .filter(ofRecords)
-    .filter((path) => parts.includes(path.replace('columns.txt', 'kinds_and_rewrites.proj')));
-  truncateSync(join(where.dataDir, 'clickhouse', 'store', first as string), 0);
+  const store = join(where.dataDir, 'clickhouse', 'store');
+  const first = parts
+    .filter((path) => /all_\d+_\d+_\d+\/columns\.txt$/.test(path))
+    .find((path) => readFileSync(join(store, path), 'utf8').includes('trace_is_complete'));
+  truncateSync(join(store, first as string), 0);
   const service = await start();
   const sentence = /1 part of the table records is broken and set aside .*: what it holds is missing/;
   expect(service.output()).toMatch(sentence);

@@ -17,27 +17,33 @@ afterAll(() => tables[Symbol.asyncDispose]());
 const rows = (sql: string) => tables.clickhouse.query({ name: 'look', sql, row: (row) => row as Record<string, string> });
 const alter = (change: string) => tables.clickhouse.command({ name: 'alter', sql: `ALTER TABLE records ${change}` });
 
-test('a table of a former release gets the projections of this one, for the records that it holds as well', async () => {
+test('a table of a former release loses the projections that this one has not, and gets those that it has, for what it holds as well', async () => {
   const run = { projectId: newId(), runId: newId() };
   const trace = (): StoredRecord => {
     const id = newId();
     const ofRun = { project_id: run.projectId, run_id: run.runId, id, trace_id: id, session_id: id };
     return { ...ofRun, type: 'trace', created_at: '2026-02-01T00:00:00.000000Z', version: 1, input: 'text' } as StoredRecord;
   };
-  await alter('DROP PROJECTION kinds_and_rewrites SETTINGS mutations_sync = 2');
   await alter('ADD PROJECTION kinds (SELECT project_id, run_id, type, count() GROUP BY project_id, run_id, type)');
-  await tables.store([trace(), trace(), trace()]);
-  expect(await rows("SELECT DISTINCT name FROM system.projection_parts WHERE active AND table = 'records'")).toEqual([
-    { name: 'kinds' },
-  ]);
+  await tables.clickhouse.command({
+    name: 'alter',
+    sql: 'ALTER TABLE metric_values DROP PROJECTION metrics SETTINGS mutations_sync = 2',
+  });
+  const traces = [trace(), trace(), trace()];
+  await tables.store(traces);
+  await tables.score(traces[0] as StoredRecord, 'relevance', { status_type: 'success', value: 1 }, 1);
+  const parts = () =>
+    rows("SELECT DISTINCT table, name FROM system.projection_parts WHERE active AND table IN ('records', 'metric_values')");
+  expect(await parts()).toEqual([{ table: 'records', name: 'kinds' }]);
 
-  await tables.clickhouse.command({ name: 'merges', sql: 'SYSTEM START MERGES records' });
+  for (const table of ['records', 'metric_values'])
+    await tables.clickhouse.command({ name: 'merges', sql: `SYSTEM START MERGES ${table}` });
   await migrateTables(tables.clickhouse);
   await migrateTables(tables.clickhouse); // as a second process does
-  expect(await rows("SELECT name FROM system.projections WHERE table = 'records'")).toEqual([{ name: 'kinds_and_rewrites' }]);
-  await expect
-    .poll(() => rows("SELECT name FROM system.projection_parts WHERE active AND table = 'records'"))
-    .toEqual([{ name: 'kinds_and_rewrites' }]);
+  expect(await rows("SELECT table, name FROM system.projections WHERE table IN ('records', 'metric_values')")).toEqual([
+    { table: 'metric_values', name: 'metrics' },
+  ]);
+  await expect.poll(parts).toEqual([{ table: 'metric_values', name: 'metrics' }]);
   const query = { run, kinds: recordKinds, filter: { and: [] }, findColumn: columnFinder([]), offset: 0, limit: 2 };
   const { keys, total } = await findKeys(tables.reads, query);
   expect({ keys: keys.length, total }).toEqual({ keys: 2, total: 3 });
