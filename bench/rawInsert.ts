@@ -34,6 +34,7 @@ const store: RecordStore = {
   usageKeys: async () => [],
   deleted: async () => [],
   records: async () => [],
+  recordsById: async () => [],
   block: keep,
   removeMisplaced: async () => {},
 };

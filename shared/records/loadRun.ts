@@ -39,11 +39,11 @@ export async function loadRun(
   run: RunRef,
   all: readonly RecordChange[],
   recount: readonly string[],
-  known: OpenedSessions | undefined,
+  sessions: OpenedSessions | undefined,
   holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
 ): Promise<RunState> {
   const opened = new Set(
-    all.flatMap((change) => (change.action === 'open' && known?.has(run, change.record.id) ? [change.record.id] : [])),
+    all.flatMap((change) => (change.action === 'open' && sessions?.has(run, change.record.id) ? [change.record.id] : [])),
   );
   const changes = opened.size === 0 ? all : all.filter((change) => change.action !== 'open' || !opened.has(change.record.id));
   const ids = new Set<string>();
@@ -61,14 +61,19 @@ export async function loadRun(
     }
   }
   const fresh = new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : [])));
-  const [readKeys, usage] = await Promise.all([
+  // What updates change is nearly always there: it is read beside its key.
+  const updated = [...new Set(changes.flatMap((change) => (change.action === 'update' ? [change.id] : [])))];
+  const [readKeys, usage, known] = await Promise.all([
     ids.size === 0 ? [] : store.keys(run, [...ids]),
     usageOfTraces(store, run, changes, fresh),
+    updated.length === 0 ? [] : store.recordsById(run, updated),
   ]);
   const keys = new Map(readKeys.map((key) => [key.id, key]));
+  const isRead = new Set(updated);
   const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
-  const there = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== PENDING);
-  const records = new Map((there.length === 0 ? [] : await store.records(run, there)).map((record) => [record.id, record]));
+  const there = [...keys.values()].filter(({ id, type }) => targets.has(id) && !isRead.has(id) && type !== PENDING);
+  const read = there.length === 0 ? known : [...known, ...(await store.records(run, there))];
+  const records = new Map(read.map((record) => [record.id, record]));
   const coming = changes.flatMap((change) =>
     change.action === 'update' || change.action === 'announce' || change.freshId ? [] : [change.record.id],
   );

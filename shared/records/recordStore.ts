@@ -102,6 +102,8 @@ export interface RecordStore {
   deleted(run: RunRef, ids: readonly string[]): Promise<string[]>;
   /** Newest versions, all fields. */
   records(run: RunRef, keys: readonly StoredKey[]): Promise<StoredRecord[]>;
+  /** As `records`, without their keys: to be asked beside `keys`. */
+  recordsById(run: RunRef, ids: readonly string[]): Promise<StoredRecord[]>;
   block(rows: NewRows): Block;
   /** Removes what is stored of these records under another `created_at` than that of their newest keys. */
   removeMisplaced(run: RunRef, ids: readonly string[]): Promise<void>;

@@ -74,6 +74,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
         }),
       ),
     records: (run, keys) => readRecords(clickhouse, run, keys),
+    recordsById: (run, ids) => readRecordsById(clickhouse, run, ids),
     removeMisplaced: (run, ids) => removeMisplaced(clickhouse, run, ids),
     block({ keys, values, records }) {
       const members = [
@@ -99,28 +100,46 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
 export const keyColumns = 'id, created_at, type, trace_id, parent_id, session_id';
 
 /** Newest versions of the records under `keys`, with all fields; keys without a record are left out. */
-export async function readRecords(
+export const readRecords = (
   clickhouse: ClickHouse,
   run: RunRef,
   keys: readonly Pick<StoredKey, 'id' | 'created_at'>[],
-): Promise<StoredRecord[]> {
-  const { select, row } = recordRows(run, undefined, true);
-  return inChunks(keys, (chunk) =>
-    clickhouse.query({
-      name: 'records by key',
-      sql: `SELECT ${select} FROM records
-            WHERE ${IN_RUN}
-              AND created_at IN {times:Array(DateTime64(6, 'UTC'))} AND id IN {ids:Array(UUID)}
-            ORDER BY version DESC LIMIT 1 BY id`,
-      params: {
-        ...runParams(run),
-        times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
-        ids: chunk.map(({ id }) => id),
-      },
-      ...threadsFor(chunk),
-      row,
+): Promise<StoredRecord[]> =>
+  inChunks(keys, (chunk) =>
+    recordsAt(clickhouse, run, chunk, "created_at IN {times:Array(DateTime64(6, 'UTC'))}", {
+      times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
     }),
   );
+
+/** The places of these records, as their newest keys say. */
+const PLACES = `SELECT id, argMax(created_at, version) AS at FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} GROUP BY id`;
+
+const readRecordsById = (clickhouse: ClickHouse, run: RunRef, ids: readonly string[]): Promise<StoredRecord[]> =>
+  inChunks(ids, (chunk) =>
+    recordsAt(
+      clickhouse,
+      run,
+      chunk.map((id) => ({ id })),
+      `created_at IN (SELECT at FROM (${PLACES})) AND (id, created_at) IN (${PLACES})`,
+      {},
+    ),
+  );
+
+function recordsAt(
+  clickhouse: ClickHouse,
+  run: RunRef,
+  keys: readonly { id: string }[],
+  where: string,
+  params: Record<string, readonly string[]>,
+): Promise<StoredRecord[]> {
+  const { select, row } = recordRows(run, undefined, true);
+  return clickhouse.query({
+    name: 'records by key',
+    sql: `SELECT ${select} FROM records WHERE ${IN_RUN} AND ${where} AND id IN {ids:Array(UUID)} ORDER BY version DESC LIMIT 1 BY id`,
+    params: { ...runParams(run), ids: keys.map(({ id }) => id), ...params },
+    ...threadsFor(keys),
+    row,
+  });
 }
 
 /** Two processes that wrote one record at the same time have each given it a `created_at`, which is part of its place. */

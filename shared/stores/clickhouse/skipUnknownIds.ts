@@ -41,6 +41,10 @@ export function skipUnknownIds(store: RecordStore, engine: Engine, filterBytes =
       const asked = runs.mayBeStored(run, traceIds);
       return asked.length === 0 ? [] : store.usageKeys(run, asked, ids, whole);
     },
+    async recordsById(run, ids) {
+      const asked = runs.mayBeStored(run, ids);
+      return asked.length === 0 ? [] : store.recordsById(run, asked);
+    },
     block(rows) {
       const idsOfRuns = idsByRun(rows.keys);
       const block = store.block(rows);
