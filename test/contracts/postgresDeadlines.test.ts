@@ -9,6 +9,7 @@ import { openStores } from '../../shared/stores/open.ts';
 import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
+import { startTcpProxy } from '../support/tcpProxy.ts';
 
 const unavailable = { code: 'Unavailable', retryAfterSeconds: 2 };
 
@@ -103,6 +104,44 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
     await expect(ended).rejects.toMatchObject(unavailable);
     expect(lost.map(({ message }) => message)).toContain('terminating connection due to idle-in-transaction timeout');
     expect(await names()).toEqual(['kept']);
+  });
+
+  test('a server that does not let us in any more is away, and its reason is not for callers', async () => {
+    await database.transaction(async (tx) => {
+      await tx.exec('ALTER ROLE assay NOLOGIN');
+      await tx.exec('COMMIT; BEGIN');
+      try {
+        await tx.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
+        );
+        const refused = await database.query('SELECT 1').catch((err: unknown) => err);
+        expect(refused).toMatchObject({ ...unavailable, message: expect.not.stringContaining('assay') });
+      } finally {
+        await tx.exec('ALTER ROLE assay LOGIN');
+      }
+    });
+    expect(await names()).toEqual(['kept']);
+  });
+
+  test('locks of a transaction whose connection broke are free at once, whether the server hears of it or not', async () => {
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(server.url).port) }, 60_000);
+    const url = new URL(server.url);
+    url.port = String(proxy.port);
+    await using opened = new AsyncDisposableStack();
+    opened.defer(() => proxy.close());
+    const behind = await openDatabase({ url: url.href });
+    opened.defer(() => behind.close());
+    const broken = behind.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock(2)');
+      proxy.set('reset');
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await tx.query('SELECT 1');
+    });
+    await expect(broken).rejects.toMatchObject(unavailable);
+    const isFree = async () => (await database.maybeOne('SELECT pg_try_advisory_lock(2) AS is'))?.is;
+    expect(await isFree()).toBe(false);
+    proxy.set('open');
+    await expect.poll(isFree, { timeout: 2_000 }).toBe(true);
   });
 
   test('an idle connection that breaks is heard of, and made anew', async () => {

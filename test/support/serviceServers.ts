@@ -119,6 +119,7 @@ export async function startServiceServers(
       },
     },
     clickhouse: {
+      url: () => clickhouse.url,
       pid: () => clickhouse.pid,
       kill: () => clickhouse.kill(),
       async restart(): Promise<void> {

@@ -7,6 +7,7 @@ import { diskProblem } from '../../disk/diskProblem.ts';
 import { syncDisk } from '../../disk/diskSync.ts';
 import { RequestInvalid, ServiceError } from '../../errors/errors.ts';
 import { parseJsonb } from '../../json/parseJson.ts';
+import { BrokenTransactions } from './brokenTransactions.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -190,6 +191,8 @@ async function connectServer(
   // Without a listener a connection that breaks would end the process. An idle one is replaced at the next query.
   const lost = (err: Error) => onLost?.(err);
   pool.on('error', lost);
+  const transactions = new BrokenTransactions((sql, params) => pool.query(sql, params), limits?.idleMs ?? 0);
+  pool.on('connect', (client) => transactions.connected(client));
   try {
     await pool.query('SELECT 1');
   } catch (cause) {
@@ -219,6 +222,7 @@ async function connectServer(
       const broken = new AbortController();
       const breaks = (err: Error) => {
         broken.abort(err);
+        transactions.broke(client);
         lost(err);
       };
       client.on('error', breaks);
@@ -235,8 +239,10 @@ async function connectServer(
         release();
         return value;
       } catch (err) {
-        if (err instanceof ServiceError && isSilent(err.cause)) release(err.cause);
-        else await client.query('ROLLBACK').then(() => release(), release);
+        if (err instanceof ServiceError && isSilent(err.cause)) {
+          transactions.broke(client);
+          release(err.cause);
+        } else await client.query('ROLLBACK').then(() => release(), release);
         throw err;
       }
     },
@@ -312,6 +318,7 @@ function rethrow(err: unknown): never {
     if (
       (code.startsWith('08') && code !== '08P01') ||
       code.startsWith('57P') ||
+      code.startsWith('28') || // it does not let us in, since a password was changed, say
       code.startsWith('53') || // disk full, out of memory, too many connections
       code === ENDED_BY_SERVER || // the statement ran into a time limit, or was cancelled by hand
       code === '58030' || // the disk failed
