@@ -16,7 +16,8 @@ function compiledOrSource(path) {
 
 const command = compiledOrSource('cli/main');
 /** Older ones do not know `import.meta.main`, which the service uses, or do not run an experiment file in TypeScript. */
-const NEEDED = existsSync(compiledOrSource('start')) ? [24, 2] : [22, 18];
+const bringsService = existsSync(compiledOrSource('start'));
+const NEEDED = bringsService ? [24, 2] : [22, 18];
 
 function packagedNode() {
   const { platform, arch } = process;
@@ -58,6 +59,6 @@ else {
   if (program) runWith(program);
   else
     fail(
-      `assay needs Node.js ${NEEDED.join('.')} or newer, and this is ${process.version}: install a newer one, or assay again without --omit=optional`,
+      `assay needs Node.js ${NEEDED.join('.')} or newer, and this is ${process.version}: install a newer one${bringsService ? ', or assay again without --omit=optional' : ''}`,
     );
 }

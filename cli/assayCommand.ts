@@ -39,6 +39,7 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     })
     .exitOverride()
     .showSuggestionAfterError()
+    .hook('preAction', (_program, command) => refuseEmptyWords(command))
     .addHelpText('after', '\nassay help <command> has examples. assay doctor says what is wrong with this installation.');
 
   const action: Action =
@@ -169,6 +170,14 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
 
   addHelp(program);
   return program;
+}
+
+/** A word without a letter is a variable of a script that is not set: it must not be taken for an option that was left out. */
+function refuseEmptyWords(command: Command): void {
+  const option = command.options.find((one) => command.getOptionValue(one.attributeName()) === '');
+  const argument = command.registeredArguments.find((_one, at) => command.processedArgs[at] === '');
+  const empty = option?.long ?? argument?.name();
+  if (empty !== undefined) command.error(`error: ${empty} is empty`);
 }
 
 /** What there is to work with. */

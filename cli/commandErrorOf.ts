@@ -1,6 +1,7 @@
 import { ConnectionError, ExperimentRunError, HttpStatusError, TakenOverError, ValueError } from '../client/index.ts';
 import { CommandError, fileError, isFileProblem } from './commandError.ts';
 import { type ExitCode, exitCodes } from './exitCodes.ts';
+import { plainReason } from './plainReason.ts';
 
 /** The error number of the service for a tag that no experiment which ended has. */
 const BASELINE_NOT_FOUND = 3511;
@@ -23,7 +24,7 @@ export function commandErrorOf(err: unknown): CommandError {
 const asOptions = ({ message }: ValueError): string =>
   message.startsWith('name the project:')
     ? 'name the project: --project or --project-id, SERVICE_PROJECT or SERVICE_PROJECT_ID'
-    : message;
+    : plainReason(message);
 
 function httpError(err: HttpStatusError): CommandError {
   const ended = (exitCode: ExitCode, message: string) => new CommandError(exitCode, message, { cause: err });
@@ -55,7 +56,6 @@ function httpError(err: HttpStatusError): CommandError {
   }
 }
 
-/** Without the method and path, which say nothing to someone who typed a command. */
-const reasonOf = ({ message, status }: HttpStatusError): string => message.split(` answered ${status}: `).pop() ?? message;
+const reasonOf = ({ message }: HttpStatusError): string => plainReason(message);
 
 const messageOf = (err: unknown): string => (err instanceof Error ? err.message || err.name : String(err));

@@ -80,7 +80,7 @@ export async function checkService(
 /** A release that changes the middle number while the first is 0, or the first one, may change what the command relies on. */
 export function versionProblem(apiUrl: string, { version }: Look): string | undefined {
   if (promiseOf(version) === promiseOf(VERSION)) return undefined;
-  return `the service at ${apiUrl} is version ${version} and this command ${VERSION}: use the command of that version (npx assay@${version})`;
+  return `the service at ${apiUrl} is version ${version} and this command ${VERSION}: use the command of version ${version}`;
 }
 
 const promiseOf = (version: string): string => {

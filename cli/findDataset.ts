@@ -1,12 +1,11 @@
 import { type DatasetResponse, getDataset, listDatasets, type ServiceClient } from '../client/index.ts';
 import { closestHint } from './closest.ts';
 import { notFound } from './commandError.ts';
-
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+import { isUuid } from './isUuid.ts';
 
 /** The dataset of this name or id; undefined where there is none, or none that you may see. */
 export const datasetByNameOrId = async (client: ServiceClient, words: string): Promise<DatasetResponse | undefined> =>
-  (uuid.test(words) ? await getDataset({ client, id: words }) : undefined) ?? getDataset({ client, name: words });
+  (isUuid(words) ? await getDataset({ client, id: words }) : undefined) ?? getDataset({ client, name: words });
 
 /**
  * @param advice what the message about an unknown name ends with

@@ -1,6 +1,7 @@
 import { listProjects, resolveProject, type ServiceClient, ValueError } from '../client/index.ts';
 import { closestHint } from './closest.ts';
 import { notFound } from './commandError.ts';
+import { isUuid } from './isUuid.ts';
 
 export interface ProjectOptions {
   project?: string | undefined;
@@ -8,7 +9,6 @@ export interface ProjectOptions {
 }
 
 const NO_PROJECT = 'there is no project called ';
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** The name that no project has, as the client's error says it. @throws the error itself where it is another one */
 export function missingProject(err: unknown): string {
@@ -27,7 +27,7 @@ export async function findProject(client: ServiceClient, { project, projectId }:
     return await resolveProject(client, { projectName: project, projectId });
   } catch (err) {
     const name = missingProject(err);
-    if (uuid.test(name)) return resolveProject(client, { projectId: name });
+    if (isUuid(name)) return resolveProject(client, { projectId: name });
     const names = (await listProjects({ client }).all()).map((one) => one.name);
     throw notFound(`there is no project called ${JSON.stringify(name)}${closestHint(name, names)}${advice}`);
   }

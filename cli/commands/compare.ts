@@ -1,5 +1,6 @@
 import { compareExperiments } from '../../client/index.ts';
 import { figureText } from '../../shared/figures/figureText.ts';
+import { usageError } from '../commandError.ts';
 import { connect } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
 import { findExperiment } from '../findExperiment.ts';
@@ -16,6 +17,8 @@ export interface CompareOptions extends WatchOptions {
 export async function compare(terminal: Terminal, baseline: string, other: string, options: CompareOptions): Promise<ExitCode> {
   const client = await connect(terminal, options);
   const [one, two] = [await findExperiment(client, baseline, options), await findExperiment(client, other, options)];
+  if (one.id === two.id)
+    throw usageError(`${JSON.stringify(baseline)} and ${JSON.stringify(other)} are one experiment: name two that differ`);
   const found = await compareExperiments({
     client,
     projectId: one.project_id,

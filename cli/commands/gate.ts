@@ -32,9 +32,12 @@ export interface GateOptions extends WatchOptions {
 /** Ends with a status of its own where quality has dropped, and with another where the rows do not tell. */
 export async function gate(terminal: Terminal, words: string, options: GateOptions): Promise<ExitCode> {
   const format = options.format ?? (options.output === undefined ? 'text' : gateFormatOf(options.output));
+  const { pick, tag, name } = baselineOf(options);
+  const metrics = limitsByMetric(options);
+  if (Object.keys(metrics).length === 0 && options.maxFailed === undefined)
+    throw usageError('there is nothing to check: add --max-drop, --min, --max or --max-failed');
   const client = await connect(terminal, options);
   const experiment = await findExperiment(client, words, options);
-  const { pick, tag, name } = baselineOf(options);
   const result = await gateExperiment({
     client,
     projectId: experiment.project_id,
@@ -42,7 +45,7 @@ export async function gate(terminal: Terminal, words: string, options: GateOptio
     ...(name === undefined ? {} : await named(client, name, experiment.project_id)),
     baselineTag: tag,
     baselinePick: pick,
-    metrics: limitsByMetric(options),
+    metrics,
     maxFailed: options.maxFailed,
     failedRows: options.failedRows,
     level: options.level,
@@ -59,6 +62,8 @@ export async function gate(terminal: Terminal, words: string, options: GateOptio
 function baselineOf({ baseline, baselineTag }: GateOptions) {
   if (baseline === undefined || isBaselinePick(baseline)) return { pick: baseline, tag: baselineTag };
   const [, key, value] = /^tag:([^=]+)=(.*)$/s.exec(baseline) ?? [];
+  if (baseline.startsWith('tag:') && key === undefined)
+    throw usageError(`--baseline ${JSON.stringify(baseline)} names no tag: write it as tag:key=value`);
   if (baselineTag) throw usageError('--baseline names an experiment, and --baseline-tag another one: leave one out');
   return key !== undefined && value !== undefined ? { tag: { key, value } } : { name: baseline };
 }

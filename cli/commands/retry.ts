@@ -4,6 +4,7 @@ import { usageError } from '../commandError.ts';
 import { connect } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
 import { findExperiment } from '../findExperiment.ts';
+import { isUuid } from '../isUuid.ts';
 import { nextSteps } from '../nextSteps.ts';
 import { remark, say, sayJson, type Terminal } from '../terminal.ts';
 import type { WatchOptions } from './watch.ts';
@@ -65,6 +66,8 @@ function chosen({ rows, metric, state, runRows }: RetryOptions): { rowsToRun: St
     const ordinals = rows.filter((row) => /^\d+$/.test(row)).map(Number);
     if (ordinals.length > 0 && ordinals.length < rows.length)
       throw usageError('--rows takes ids, or positions from 0, not both at once');
+    const odd = ordinals.length > 0 ? undefined : rows.find((row) => !isUuid(row));
+    if (odd !== undefined) throw usageError(`--rows takes ids, or positions from 0, and ${JSON.stringify(odd)} is neither`);
     return {
       rowsToRun: ordinals.length > 0 ? { ordinals } : { ids: rows },
       done: `runs ${rows.length === 1 ? 'the row that is' : 'the rows that are'} listed again`,

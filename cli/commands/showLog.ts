@@ -3,16 +3,15 @@ import { NotFoundError } from '../../client/index.ts';
 import { notFound, usageError } from '../commandError.ts';
 import { connect } from '../connect.ts';
 import { findProject } from '../findProject.ts';
+import { isUuid } from '../isUuid.ts';
 import { cut } from '../output/table.ts';
 import { type TreeRecord, traceTree } from '../records/traceTree.ts';
 import { say, sayJson, type Terminal, widthOf, withoutControlCharacters } from '../terminal.ts';
 import type { WatchOptions } from './watch.ts';
 
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
 /** A trace as a tree; of a span its trace, with the span marked. */
 export async function showLog(terminal: Terminal, id: string, options: WatchOptions): Promise<void> {
-  if (!uuid.test(id))
+  if (!isUuid(id))
     throw usageError(`${JSON.stringify(id)} is no id of a trace or span: assay logs search --column id name finds them`);
   const client = await connect(terminal, options);
   const at = `/projects/${await findProject(client, options)}`;

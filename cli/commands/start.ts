@@ -5,7 +5,8 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { besideCommand } from '../besideCommand.ts';
-import { usageError } from '../commandError.ts';
+import { CommandError } from '../commandError.ts';
+import { exitCodes } from '../exitCodes.ts';
 import type { PassedSignal } from '../ownOutput.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -69,8 +70,9 @@ function serviceProgram(folder: string): string[] {
     const manifest = createRequire(join(folder, 'package.json')).resolve('assay/package.json');
     return [join(manifest, '../bin/assay.js'), 'start'];
   } catch (cause) {
-    throw usageError(
-      'the service is not installed here: npm install assay brings it (1.1 GB). A service elsewhere is named by --api-url or SERVICE_API_URL',
+    throw new CommandError(
+      exitCodes.failed,
+      'the service is not installed here: the package assay has it (1.1 GB), which npm run build in a checkout makes. A service elsewhere is named by --api-url or SERVICE_API_URL',
       { cause },
     );
   }

@@ -8,6 +8,7 @@ import { failuresText } from '../../cli/output/failuresText.ts';
 import { jsonArrayOf } from '../../cli/output/jsonArrayOf.ts';
 import { progressLine, progressText } from '../../cli/output/progressText.ts';
 import { table } from '../../cli/output/table.ts';
+import { plainReason } from '../../cli/plainReason.ts';
 import type { ExperimentProgress } from '../../client/index.ts';
 
 const usage = (cost: number | null) => ({ run: { cost }, judges: { cost } });
@@ -16,6 +17,20 @@ const progress = (fields: object = {}): ExperimentProgress =>
     ...{ state: 'running', rows_done: 40, rows_total: 100, rows_failed: 2, rows_per_second: 12.3 },
     ...{ scores_done: 0, scores_total: 100, usage: usage(0.062), ...fields },
   }) as unknown as ExperimentProgress;
+
+test.each([
+  ['POST /x answered 422: body.concurrency: Too big: expected number to be <=1000', 'concurrency must be at most 1000'],
+  ['body.max_failed: Too big: expected number to be <=1', 'max failed must be at most 1'],
+  ['body.name: Too small: expected string to have >=1 characters', 'name must be at least 1 characters'],
+  ['body.range.max: must be above min', 'max must be above min'],
+  [
+    'POST /x answered 422: body.metrics.0.metric: no row has a value of "a"; the closest are b, c; body.rows.ids.0: Invalid UUID',
+    'no row has a value of "a"; the closest are b, c; ids: Invalid UUID',
+  ],
+  ['name the rows: dataset', 'name the rows: dataset'],
+])('what a service says of %j is %j for a person who sent no request', (said, plain) => {
+  expect(plainReason(said)).toBe(plain);
+});
 
 describe('how far a run is', () => {
   test('is said with failures, the time left, the rate and the cost of its calls and judges', () => {

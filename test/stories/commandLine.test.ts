@@ -122,6 +122,21 @@ describe('help', () => {
     expect(JSON.parse(asJson.stderr)).toEqual({ error: "missing required argument 'experiment'", exit_code: exitCodes.usage });
   });
 
+  test.each([
+    [['watch', ''], 'experiment is empty'],
+    [['run', 'a.ts', '--name', ''], '--name is empty'],
+    [['run', 'a.ts', '--dataset', ''], '--dataset is empty'],
+    [['gate', 'a', '--baseline', '', '--min', 'm=1'], '--baseline is empty'],
+    [['gate', 'a', '--baseline', 'tag:main', '--min', 'm=1'], '--baseline "tag:main" names no tag: write it as tag:key=value'],
+    [['gate', 'a'], 'there is nothing to check: add --max-drop, --min, --max or --max-failed'],
+    [['retry', 'a', '--rows', 'hello'], '--rows takes ids, or positions from 0, and "hello" is neither'],
+  ])('%j is refused in one sentence before a service is asked', async (words, sentence) => {
+    const nowhere = { folder: newFolder(), environment: { SERVICE_API_URL: 'http://127.0.0.1:9', SERVICE_API_KEY: 'k' } };
+    const { exitCode, stderr, stdout } = await assay(words, nowhere);
+    expect([exitCode, stdout]).toEqual([exitCodes.usage, '']);
+    expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(sentence)]);
+  });
+
   test('fits a terminal of 40 columns', async () => {
     for (const words of [['--help'], ['logs', 'search', '--help'], ['help', 'run']]) {
       const { stdout } = await assay(words, { folder: newFolder(), environment: { COLUMNS: '40' } });
@@ -260,7 +275,7 @@ describe('what answers', () => {
     [
       'another version',
       { status: 200, body: '{"api_version": "v2", "message": "ready", "version": "9.1.0"}' },
-      /is version 9\.1\.0 and this command \S+: use the command of that version \(npx assay@9\.1\.0\)/,
+      /is version 9\.1\.0 and this command \S+: use the command of version 9\.1\.0/,
     ],
     ['a service that starts', { status: 503, body: '{"detail": "starting"}' }, /is not ready \(starting\): try again/],
   ])('%s', async (_name, answer, sentence, status: number = exitCodes.unreachable) => {
@@ -276,7 +291,7 @@ describe('what answers', () => {
     const { exitCode, stdout } = await assay(['doctor'], withKey({ SERVICE_API_URL: url }));
     expect(stdout.trim().split('\n').slice(-2)).toEqual([
       expect.stringMatching(/^✗ service: .* version 9\.1\.0$/),
-      expect.stringMatching(/^ {4}.*use the command of that version/),
+      expect.stringMatching(/^ {4}.*use the command of version 9/),
     ]);
     expect(exitCode).toBe(exitCodes.unreachable);
   });

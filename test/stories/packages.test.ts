@@ -162,7 +162,8 @@ test('code without blanks is the same code: texts over several lines stay whole'
 
 describe('the package of the client', () => {
   test('is small, depends on nothing, and has maps that lead to its sources', async () => {
-    expect((await stat(clientTarball)).size).toBeLessThanOrEqual(70 * 1024);
+    // Twice the code, for two module formats, with all that an editor shows of 100 operations: schemas or a dependency that slip in are far more.
+    expect((await stat(clientTarball)).size).toBeLessThanOrEqual(80 * 1024);
     const manifest = JSON.parse(await readFile(join(clientPackage, 'package.json'), 'utf8')) as object;
     expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
     for (const format of ['esm', 'cjs']) {
@@ -344,8 +345,8 @@ export default defineExperiment<string, string>({
       SERVICE_API_KEY: service.apiKey,
     };
     const { stdout, stderr } = await run('bash', ['-c', script], { cwd: path, env });
-    expect(stdout.split('\n')).toEqual(['0', '0', '1', '2', 'function', '']);
-    expect(stderr).toContain('the service is not installed here: npm install assay');
+    expect(stdout.split('\n')).toEqual(['0', '0', '1', '1', 'function', '']);
+    expect(stderr).toContain('the service is not installed here: the package assay has it');
   });
 });
 
