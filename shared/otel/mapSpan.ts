@@ -3,6 +3,7 @@ import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
 import { resultsIn } from './database.ts';
 import { documentsIn } from './documents.ts';
+import { argumentsWithin } from './functionCalls.ts';
 import { genAiRole, readGenAi } from './genAi.ts';
 import { instructed } from './genAiMessages.ts';
 import { answerIn, contentText, messagesOf, requestIn } from './messages.ts';
@@ -71,6 +72,7 @@ export function mapSpan(span: OtelSpan, room = sharedRoom(1)): Mapped {
   const known = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role));
   const content = firstOf(known, readOwn(span, role, known), plain);
   if (typeof content.input === 'string' && (role.kind === 'agent' || role.kind === 'workflow')) readInput(content, content.input);
+  if (typeof content.input === 'string' && role.kind === 'tool') readArguments(content, content.input);
   if (typeof content.output === 'string' && role.kind !== 'llm') readOutput(content, content.output, role.kind);
   if (content.instructions) {
     const { input = [], instructions } = content;
@@ -93,6 +95,8 @@ export function mapSpan(span: OtelSpan, room = sharedRoom(1)): Mapped {
   if (error.message !== undefined) mapped.error_message = error.message;
   const metadata = new SpanMetadata();
   metadata.addAll(content.metadata);
+  const sessionId = isRedacted(content.sessionId) ? undefined : content.sessionId;
+  if (sessionId !== content.sessionId) metadata.add('session.id', content.sessionId as string);
   addWithoutColumn(metadata, type, content);
   metadata.addAll(error.others);
   for (const [name, value] of others) metadata.add(`output.${name}`, value);
@@ -114,7 +118,20 @@ export function mapSpan(span: OtelSpan, room = sharedRoom(1)): Mapped {
     const model = modelNamed(span.attributes);
     if (model !== undefined) mapped.model = model; // by which it is priced; it stays in the metadata, where it is shown
   }
-  return { sessionId: content.sessionId, isNamed: named !== undefined, span: mapped };
+  return { sessionId, isNamed: named !== undefined, span: mapped };
+}
+
+/** What stands in place of a text that is not to be seen: the sessions of all users would be one. */
+const isRedacted = (text: string | undefined): boolean =>
+  text !== undefined && /^\[?(?:scrubbed|redacted|filtered|masked)\b|^\*+$/i.test(text);
+
+/** What a tool was called with, in an input that says how its function was called. */
+function readArguments(content: SpanContent, text: string): void {
+  const call = argumentsWithin(text);
+  if (!call) return;
+  content.input = call.text;
+  const beside = call.beside.map(([name, value]): [string, AttributeValue] => [`input.${name}`, value]);
+  content.metadata = [...(content.metadata ?? []), ...beside];
 }
 
 /** The messages in a step's input that is the JSON of some, such as the state of a graph. */

@@ -1,10 +1,9 @@
-import { isExact } from '../wire/exactNumber.ts';
-import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
+import type { Attributes, AttributeValue } from './attributes.ts';
 import { plainValues } from './documents.ts';
-import { isTree } from './messageForms.ts';
 import { answerOf, messagesOf, roleOf } from './messages.ts';
+import { temperatureIn } from './ownAttributes.ts';
 import type { OtelSpan } from './span.ts';
-import type { MappedKind, RetrievedDocument, SpanContent, SpanRole } from './spanContent.ts';
+import type { MappedKind, RetrievedDocument, SaidMessage, SpanContent, SpanRole } from './spanContent.ts';
 
 // https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md
 const kinds: ReadonlyMap<string, MappedKind> = new Map([
@@ -41,6 +40,7 @@ export function readOpenInference({ attributes, events, startNs }: OtelSpan, { k
   };
   if (kind === 'llm' && attributes.hasAny('llm.')) Object.assign(content, modelCall(attributes));
   if (kind === 'agent') content.agentName = attributes.text('agent.name');
+  if (kind === 'agent' || kind === 'workflow') Object.assign(content, conversation(attributes));
   if (kind === 'tool') {
     content.toolCallId = attributes.text('tool_call.id', 'tool.id');
     // What the tool was called with; its definition only where nothing else says.
@@ -53,8 +53,36 @@ export function readOpenInference({ attributes, events, startNs }: OtelSpan, { k
   return content;
 }
 
+/** The messages of a step that has no whole input or output; those that the latter repeat are not kept twice. */
+function conversation(attributes: Attributes): SpanContent {
+  const isWhole = (name: string, prefix: string): boolean => {
+    const whole = attributes.peek(name);
+    if (typeof whole !== 'string' || whole === '') return false;
+    for (const item of attributes.items(prefix)) markRepeated(item, whole);
+    return true;
+  };
+  const content: SpanContent = {};
+  if (!isWhole('input.value', 'llm.input_messages')) content.input = nonEmpty(inputIn(attributes));
+  if (!isWhole('output.value', 'llm.output_messages')) {
+    const answers = attributes.items('llm.output_messages').map(messageOf);
+    if (answers.length > 0) Object.assign(content, answerOf(answers, 'conversation'));
+  }
+  return content;
+}
+
+const nonEmpty = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
+
+/** Roles have other names in the form of a library: a message is repeated where its texts are. */
+function markRepeated(message: Attributes, whole: string): void {
+  const isSaid = (value: AttributeValue): boolean => whole.includes(JSON.stringify(value).replace(/^"|"$/g, ''));
+  if (message.rest().every(([name, value]) => name === 'message.role' || isSaid(value))) message.entries();
+}
+
+const inputIn = (attributes: Attributes): SaidMessage[] =>
+  attributes.items('llm.input_messages').flatMap((item) => messagesOf(messageOf(item), roleIn(item, 'user')));
+
 function modelCall(attributes: Attributes): SpanContent {
-  const input = attributes.items('llm.input_messages').flatMap((item) => messagesOf(messageOf(item), roleIn(item, 'user')));
+  const input = inputIn(attributes);
   const prompts = attributes.items('llm.prompts').map((item) => item.text('prompt.text') ?? '');
   const tools = attributes.items('llm.tools').flatMap((item) => {
     const schema = item.tree('tool.json_schema');
@@ -62,7 +90,7 @@ function modelCall(attributes: Attributes): SpanContent {
   });
   const choices = attributes.items('llm.choices').map((item) => item.text('completion.text') ?? '');
   const answers = attributes.items('llm.output_messages').map(messageOf);
-  const temperature = temperatureOf(attributes);
+  const temperature = temperatureIn(attributes, ['llm.invocation_parameters']);
   return {
     // Instrumentations write a message for each part of an answer.
     ...(answers.length > 0 ? answerOf(answers, 'parts') : answerOf(choices)),
@@ -72,16 +100,6 @@ function modelCall(attributes: Attributes): SpanContent {
     ...(temperature === undefined ? {} : { temperature }),
     ...finishReason(attributes.text('llm.finish_reason')),
   };
-}
-
-/** Out of the parameters of the call, which stay with the metadata when there are others. */
-function temperatureOf(attributes: Attributes): number | undefined {
-  const name = 'llm.invocation_parameters';
-  const parameters = structureOf(attributes.peek(name));
-  const temperature = isTree(parameters) ? parameters.temperature : undefined;
-  if (typeof temperature !== 'number' && !isExact(temperature)) return undefined;
-  if (Object.keys(parameters as object).length === 1) attributes.markRead(name);
-  return Number(temperature);
 }
 
 const finishReason = (reason: string | undefined): Pick<SpanContent, 'finishReason'> =>
@@ -97,13 +115,17 @@ function messageOf(item: Attributes): AttributeValue {
     name: call.text('tool_call.function.name') ?? '',
     arguments: call.text('tool_call.function.arguments') ?? '',
   }));
-  const name = item.text('message.function_call_name');
-  const legacy = name === undefined ? [] : [{ id: '', name, arguments: item.text('message.function_call_arguments_json') ?? '' }];
+  const called = item.text('message.function_call_name');
+  const legacy =
+    called === undefined ? [] : [{ id: '', name: called, arguments: item.text('message.function_call_arguments_json') ?? '' }];
+  if (item.peek('message.content') === parts.filter((part) => typeof part === 'string').join('\n'))
+    item.markRead('message.content');
   return {
     role: item.text('message.role') ?? '',
     content: parts.length > 0 ? parts : (item.text('message.content') ?? ''),
     tool_calls: [...calls, ...legacy],
     tool_call_id: item.text('message.tool_call_id') ?? '',
+    name: item.text('message.name') ?? '',
   };
 }
 

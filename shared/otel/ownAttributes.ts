@@ -1,4 +1,5 @@
-import { type Attributes, type AttributeTree, type AttributeValue, structureOf, textOf } from './attributes.ts';
+import { isExact } from '../wire/exactNumber.ts';
+import { Attributes, type AttributeTree, type AttributeValue, structureOf, textOf } from './attributes.ts';
 import { documentsIn } from './documents.ts';
 import { firstText, isTree } from './messageForms.ts';
 import { answerIn, requestIn } from './messages.ts';
@@ -45,15 +46,28 @@ export function readOwn({ attributes, resource, startNs }: OtelSpan, { kind }: S
   if (kind === 'llm') {
     content.model = textIn(attributes, by.model) ?? (attributes.has('genkit:input') ? attributes.text(GENKIT_NAME) : undefined);
     content.timeToFirstTokenNs = timeUntil(textIn(attributes, by.firstTokenTime), startNs);
+    content.temperature = temperatureIn(attributes, by.parameters);
   }
-  const user = textKept(attributes, by.user);
-  if (user !== undefined && !attributes.has('user.id')) metadata.push(['user.id', user]);
   addMetadata(metadata, attributes, by.metadata ?? [], parts);
+  const said = identitiesIn([...(known.metadata ?? []), ...metadata]);
+  content.sessionId ??= known.sessionId ?? said?.session;
+  const user = textKept(attributes, by.user) ?? said?.user;
+  if (user !== undefined && !attributes.has('user.id')) metadata.push(['user.id', user]);
   if (saysNothing(known.input)) addInput(content, attributes, by.input ?? [], kind);
   else markRepeated(attributes, by.input, known.input);
   if (saysNothing(known.output)) addOutput(content, attributes, by.output ?? [], kind);
   else markRepeated(attributes, by.output, known.output);
   return content;
+}
+
+/** Metadata says what the same names of attributes say: LangGraph's `thread_id` and `user_id` are in what OpenInference calls `metadata`. */
+function identitiesIn(
+  metadata: readonly [string, AttributeValue][],
+): { session: string | undefined; user: string | undefined } | undefined {
+  if (metadata.length === 0) return undefined;
+  const within = Attributes.of(metadata.filter(([name]) => !name.includes('.')));
+  const { session, user } = namesIn(within);
+  return { session: textKept(within, session), user: textKept(within, user) };
 }
 
 /** Libraries write the same text by two names: it is not kept twice. */
@@ -117,6 +131,18 @@ function tagsIn(attributes: Attributes, names: readonly string[] = []): string[]
     if (said.length === 0) continue;
     attributes.markRead(name);
     return said;
+  }
+  return undefined;
+}
+
+/** Out of the parameters of a call, which stay with the metadata where there are others. */
+export function temperatureIn(attributes: Attributes, names: readonly string[] = []): number | undefined {
+  for (const name of names) {
+    const parameters = structureOf(attributes.peek(name));
+    const temperature = isTree(parameters) ? parameters.temperature : undefined;
+    if (typeof temperature !== 'number' && !isExact(temperature)) continue;
+    if (Object.keys(parameters as object).length === 1) attributes.markRead(name);
+    return Number(temperature);
   }
   return undefined;
 }

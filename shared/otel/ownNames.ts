@@ -11,6 +11,7 @@ export type Meaning =
   | 'tags'
   | 'metadata'
   | 'firstTokenTime'
+  | 'parameters'
   | 'datasetInput'
   | 'datasetOutput'
   | 'datasetMetadata';
@@ -32,11 +33,12 @@ const endings: readonly (readonly [Meaning, RegExp])[] = [
   ['kind', /(?:^|[.:])(?:span[._]?type|span\.kind|observation\.type|run_?type)$|^genkit:metadata:subtype$/i],
   ['model', /(?:^|\.)(?:model\.name|model_?name|model_?id|llm\.model)$/i],
   ['firstTokenTime', /\.completion_start_time$/],
+  ['parameters', /(?:^|[.:])(?:model|invocation)[._]?parameters$/i],
   ['metadata', /[.:]metadata$/i],
   ['input', /(?:^|[._:]|span|trace)inputs?(?:_json|_data|_text)?$|\.(?:llm_request|tool_call_args|tool_args)$|^request_data$/i],
   ['output', /(?:^|[._:]|span|trace)outputs?(?:_json|_data|_text)?$|\.(?:llm_response|tool_response)$|^response_data$/i],
-  ['input', /^gcp\.vertex\.agent\.data$|^lk\.(?:user_transcript|chat_ctx)$|^(?:agent|llm)\.messages$/],
-  ['output', /^lk\.response\.text$|\.result$/],
+  ['input', /^gcp\.vertex\.agent\.data$|^lk\.(?:user_transcript|chat_ctx)$|^(?:agent|llm)(?:\.\w+)?\.messages$/],
+  ['output', /^lk\.response\.text$|\.result$|^llm\.\w+\.choices$/],
 ];
 
 /** Names that say what others are a part of: what follows is the name of a value of the metadata. */
@@ -44,7 +46,7 @@ const PART_OF_METADATA = /^(?:[\w-]+\.)*?(?:metadata|association\.properties)\.(
 /** What the conventions have readers for: their names with the same endings say something else. */
 const ofConventions =
   /^(?:gen_ai|ai|llm|openinference|embedding|reranker|retrieval|document|message|tool|input|output|metadata)\./;
-const readByEndings: ReadonlySet<string> = new Set(['gen_ai.task.input', 'gen_ai.task.output', 'llm.messages']);
+const readByEndings = /^(?:gen_ai\.task\.(?:input|output)|llm(?:\.\w+)?\.messages|llm\.\w+\.choices)$/;
 /** What happens around models: nothing of a database, a machine or a request is the input of a step or its session. */
 const general = new RegExp(
   `^(?!gcp\\.vertex\\.|enduser\\.id$)(?:${[
@@ -131,13 +133,16 @@ function meaningOf(name: string): Meaning | undefined {
   if (meaning === 'output' && /expected_?output|reference_?output/i.test(name)) return undefined; // what is wanted, not what came
   const isContent =
     meaning === 'input' || meaning === 'output' || meaning === 'model' || meaning === 'metadata' || meaning === 'kind';
-  return isContent && ofConventions.test(name) && !readByEndings.has(name) ? undefined : meaning;
+  return isContent && ofConventions.test(name) && !readByEndings.test(name) ? undefined : meaning;
 }
 
 /** Names of the conventions that are metadata and nothing else: settings of the request, and who did what. */
 const settled =
-  /^(?:gen_ai\.(?:operation|system|provider|request|agent|usage|token|framework|output\.type|event|task\.(?!input|output)|tool\.(?:name|type|description|status|json_schema|definitions|call\.id)|response\.(?:id|service_tier))|llm\.(?:provider|system|request|invocation_parameters|is_streaming|usage|token_count|cost)|ai\.(?:operationId|settings|model|usage|telemetry|request|response\.(?:id|timestamp|model))|openinference|tool\.(?:name|description)|traceloop\.(?:workflow|entity\.(?:name|path))|langsmith\.(?:trace|span|request)|operation|resource|session|user|span|logfire|event)\b(?!_)/;
-const kept: ReadonlySet<Meaning | undefined> = new Set<Meaning>(['kind', 'session', 'user', 'tags', 'metadata']);
+  /^(?:gen_ai\.(?:operation|workflow|openai|system|provider|request|agent|usage|token|framework|output\.type|event|task\.(?!input|output)|tool\.(?:name|type|description|status|json_schema|definitions|call\.id)|response\.(?:id|service_tier|finish_reasons?))|llm\.(?:provider|system|request|invocation_parameters|is_streaming|usage|token_count|cost)|graph\.node|ai\.(?:operationId|settings|model|usage|telemetry|request|response\.(?:id|timestamp|model))|openinference|tool\.(?:name|description|parameters)|traceloop\.(?:workflow|entity\.(?:name|path))|langsmith\.(?:trace|span|request)|operation|resource|session|user|span|logfire|event)\b(?!_)/;
+/** Endings of names, whichever library they are of, that no input, output or figure has. */
+const settledEndings =
+  /(?:[._]|[a-z](?=[A-Z]))(?:ids?|names?|status|type|version|step|index|time|timestamp|duration|url|uri|base|host|port|path|key|hash|ratio|percent|enabled|streaming|object|created|json_schema|finish_?reasons?|tool_?choice|tools|model|provider|user)$/i;
+const kept: ReadonlySet<Meaning | undefined> = new Set<Meaning>(['kind', 'session', 'user', 'tags', 'metadata', 'parameters']);
 
 /**
  * The names with a prefix that nothing is made of but an entry of the metadata: whoever meant more by them can see it. A name without one is an
@@ -147,7 +152,13 @@ export function unknownNames(names: readonly string[]): ReadonlySet<string> {
   const parts = new Set(ownNamesIn(names).metadata.map(([name]) => name));
   return new Set(
     names.filter(
-      (name) => /[.:]/.test(name) && !isGeneral(name) && !settled.test(name) && !parts.has(name) && !kept.has(meaningOf(name)),
+      (name) =>
+        /[.:]/.test(name) &&
+        !isGeneral(name) &&
+        !settled.test(name) &&
+        !settledEndings.test(name) &&
+        !parts.has(name) &&
+        !kept.has(meaningOf(name)),
     ),
   );
 }

@@ -86,7 +86,7 @@ export class SpanMetadata {
     let listed = 0;
     attributes.eachUnread((name, value) => {
       this.add(name, value);
-      if (!unknown.has(name) || value === null) return;
+      if (!unknown.has(name) || saysNothing(value)) return;
       if (++listed <= MAX_LISTED && list.length < MAX_LIST) list += `${list === '' ? '' : ', '}${keyOf(name)}`;
       else if (!list.endsWith('…')) list += ', …';
     });
@@ -109,6 +109,10 @@ export class SpanMetadata {
     return this.#texts;
   }
 }
+
+/** Nothing, and what libraries write in its place. */
+const saysNothing = (value: AttributeValue): boolean =>
+  value === null || (typeof value === 'string' && /^\s*(?:null|None|\{\s*\}|\[\s*\])?\s*$/.test(value));
 
 const keyOf = (name: string): string => cut(storableKey(name), MAX_KEY);
 

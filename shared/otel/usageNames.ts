@@ -13,7 +13,7 @@ type Meaning = 'plain' | 'input' | 'output' | 'total' | 'cache' | 'read' | 'writ
  */
 const meanings: ReadonlyMap<string, Meaning> = new Map(
   Object.entries({
-    plain: 'token tokens count counts detail details num number of usage metadata content hit hits',
+    plain: 'token tokens count counts detail details num number of usage metadata object raw content hit hits',
     input: 'input prompt',
     output: 'output completion candidate candidates response generated',
     total: 'total',
@@ -91,7 +91,7 @@ const bare = /^((?:input|output|total|cache_read|cache_write|cache_creation)_tok
 const ownersOfCosts = /^(?:gen_ai|llm|ai|operation|langfuse|langsmith|mlflow|litellm|traceloop|openinference|pydantic_ai)\./;
 /** Objects that hold figures, as such or as JSON text; the words of their own names count with those of their keys. */
 const holders =
-  /(?:^|[._])(?:usage|usage_?metadata|usageMetadata|usage_?details|token_?usage|tokenUsage|(?:input|output|prompt|completion)_tokens?_details|cost_details|cost)$/;
+  /(?:^|[._])(?:usage|usage_?metadata|usageMetadata|usage_?details|usage_?object|usage\.raw|token_?usage|tokenUsage|(?:input|output|prompt|completion)_tokens?_details|cost_details|cost)$/;
 const PROVIDER_METADATA = /(?:^|\.)(?:providerMetadata|provider_metadata)$/;
 /** The answer of a model call of Genkit, beside which there is its usage. */
 const GENKIT_OUTPUT = 'genkit:output';

@@ -15,10 +15,13 @@ afterAll(() => service[Symbol.asyncDispose]());
 // biome-ignore lint/suspicious/noExplicitAny: records as they come over the wire
 type Json = any;
 
-/** An export request as a library sends it, and what is wanted of it. `find:spans` wants a filter with this text to find the record. */
+/**
+ * An export request as a library sends it, and what is wanted of it. `find:spans` wants a filter with this text to find the record; sessions are named
+ * by their `external_id`.
+ */
 interface Case {
   seenWith: string;
-  checks: [of: 'spans' | 'traces' | 'find:spans' | 'find:traces', name: string, path: string, wanted: unknown][];
+  checks: [of: 'sessions' | 'spans' | 'traces' | 'find:spans' | 'find:traces', name: string, path: string, wanted: unknown][];
   body: Json;
 }
 
@@ -43,7 +46,7 @@ describe('what libraries send is read as they meant it', () => {
     for (const [of, name, path, wanted] of checks) {
       const [what = '', isFind] = of.split(':').reverse();
       const filters = isFind ? [{ type: 'text', name: path, operator: 'contains', value: wanted }] : [];
-      const record = (await find(what, file, filters)).find((one) => one.name === name);
+      const record = (await find(what, file, filters)).find((one) => (what === 'sessions' ? one.external_id : one.name) === name);
       expect(record, `${of} ${name}`).toBeDefined();
       if (!isFind) expect(valueAt(record, path), `${of} ${name} ${path}`).toEqual(wanted);
     }
