@@ -9,6 +9,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   metrics: () => import('./metrics.ts'),
   neighbours: () => import('./neighbours.ts'),
   roundTrips: () => import('./roundTrips.ts'),
+  sdks: () => import('./sdks/run.ts'),
   search: () => import('./search.ts'),
   soak: () => import('./soak.ts'),
   updates: () => import('./updates.ts'),
