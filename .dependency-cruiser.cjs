@@ -186,7 +186,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(node_modules|coverage|api/swaggerUi)/' },
+    // The programs of bench/sdks run beside packages that are installed elsewhere.
+    exclude: { path: '^(node_modules|coverage|api/swaggerUi|bench/sdks/programs)/' },
     tsPreCompilationDeps: true,
     detectProcessBuiltinModuleCalls: true,
     tsConfig: { fileName: 'tsconfig.json' },
