@@ -120,8 +120,8 @@ const userRoutes = (deps: AccountDeps): Endpoint[] => [
     query: PageQuery,
     response: UsersPage,
     async handle({ query, caller }) {
-      const { items, total } = await deps.accounts.users(toPage(query));
-      return { users: items.map((one) => toUser(caller, one)), ...pageFields(query, items.length, total) };
+      const { items, hasMore } = await deps.accounts.users(toPage(query));
+      return { users: items.map((one) => toUser(caller, one)), ...pageFields(query, items.length, hasMore) };
     },
   }),
   endpoint({
@@ -185,8 +185,8 @@ const apiKeyRoutes = (deps: AccountDeps): Endpoint[] => [
     query: PageQuery,
     response: ApiKeysPage,
     async handle({ params, query, caller }) {
-      const { items, total } = await listApiKeys(deps, caller, params.user_id, toPage(query));
-      return { api_keys: items.map(toApiKey), ...pageFields(query, items.length, total) };
+      const { items, hasMore } = await listApiKeys(deps, caller, params.user_id, toPage(query));
+      return { api_keys: items.map(toApiKey), ...pageFields(query, items.length, hasMore) };
     },
   }),
   endpoint({
@@ -223,8 +223,8 @@ const groupRoutes = (deps: AccountDeps): Endpoint[] => [
     response: UserGroupsPage,
     async handle({ query, caller }) {
       const seesHidden = mayInOrganization(caller, 'manage_users');
-      const { items, total } = await deps.accounts.groups(caller.userId, seesHidden, toPage(query));
-      return { groups: items.map(toGroup), ...pageFields(query, items.length, total) };
+      const { items, hasMore } = await deps.accounts.groups(caller.userId, seesHidden, toPage(query));
+      return { groups: items.map(toGroup), ...pageFields(query, items.length, hasMore) };
     },
   }),
   endpoint({

@@ -74,10 +74,10 @@ export function annotationQueueRoutes(deps: QueueDeps): Endpoint[] {
       body: ListAnnotationQueueParams,
       response: ListAnnotationQueueResponse,
       async handle({ caller, query, body }) {
-        const { items, total } = await annotations.queues(queueViewerOf(caller), body, toPage(query));
+        const { items, hasMore } = await annotations.queues(queueViewerOf(caller), body, toPage(query));
         const templates = Map.groupBy(await annotations.templates(items.map(({ id }) => id)), ({ queueId }) => queueId);
         return {
-          ...pageFields(query, items.length, total),
+          ...pageFields(query, items.length, hasMore),
           annotation_queues: items.map((queue) =>
             toQueueResponse(queue, roleIn(caller, queue) ?? 'viewer', templates.get(queue.id) ?? []),
           ),
@@ -196,9 +196,9 @@ const userRoutes = (deps: QueueDeps): Endpoint[] => [
     response: QueueUsersPage,
     async handle({ caller, params, query }) {
       await queueFor(deps, caller, params.queue_id, 'read');
-      const { items, total } = await deps.annotations.queueUsers(params.queue_id, toPage(query));
+      const { items, hasMore } = await deps.annotations.queueUsers(params.queue_id, toPage(query));
       return {
-        ...pageFields(query, items.length, total),
+        ...pageFields(query, items.length, hasMore),
         collaborators: await describeUsers(deps, caller, params.queue_id, items),
       };
     },

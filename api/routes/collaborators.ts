@@ -146,11 +146,11 @@ function userRoutes(shared: Shared): Endpoint[] {
       query: PageQuery,
       response: UserCollaboratorsPage,
       async handle({ params, query, caller }) {
-        const { items, total } = await store.userCollaborators(idIn(params), toPage(query));
+        const { items, hasMore } = await store.userCollaborators(idIn(params), toPage(query));
         const permissions = await permissionsOn(shared, caller, idIn(params));
         return {
           collaborators: items.map((collaborator) => toUserCollaborator(collaborator, permissions)),
-          ...pageFields(query, items.length, total),
+          ...pageFields(query, items.length, hasMore),
         };
       },
     }),
@@ -220,11 +220,11 @@ function groupRoutes(shared: Shared): Endpoint[] {
         // Who changes with whom it is shared sees all of it.
         const viewer = groupViewer(caller);
         const by = { ...viewer, seesHidden: viewer.seesHidden || (await shared.mayShare(caller, idIn(params))) };
-        const { items, total } = await store.groupCollaborators(idIn(params), toPage(query), by);
+        const { items, hasMore } = await store.groupCollaborators(idIn(params), toPage(query), by);
         const permissions = await permissionsOn(shared, caller, idIn(params));
         return {
           collaborators: items.map((collaborator) => toGroupCollaborator(collaborator, permissions)),
-          ...pageFields(query, items.length, total),
+          ...pageFields(query, items.length, hasMore),
         };
       },
     }),

@@ -80,7 +80,7 @@ export function comparisonRoutes({ compare, rows }: Pick<Comparisons, 'compare' 
           limit: page.limit,
         });
         return {
-          ...pageFields(page, found.length, total),
+          ...pageFields(page, found.length, page.starting_token + found.length < total),
           total,
           sorted_by: sortedBy,
           failed_rows: failedRows,

@@ -208,8 +208,8 @@ export function datasetContentRoutes(deps: DatasetContentDeps): Endpoint[] {
       response: ListDatasetVersionResponse,
       handle: async ({ params, query, body }) => {
         await foundDataset(datasets, params.dataset_id);
-        const { versions, total } = await datasets.versions(params.dataset_id, body.ascending, query);
-        return { ...pageFields(query, versions.length, total), versions: versions.map(toVersionResponse) };
+        const { items: versions, hasMore } = await datasets.versions(params.dataset_id, body.ascending, query);
+        return { ...pageFields(query, versions.length, hasMore), versions: versions.map(toVersionResponse) };
       },
     }),
     endpoint({

@@ -53,18 +53,18 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
   const find = async (caller: Caller, params: z.output<typeof ListDatasetParams>, query: z.output<typeof ListQuery>) => {
     const viewer = await assets.viewer(caller, query.actions);
     const found = await datasets.query({ ...params, viewer, page: query });
-    await mustNameOne('dataset', params.filters, found.total, async () => {
-      const page = { starting_token: 0, limit: found.total };
-      return (await datasets.query({ ...params, viewer, page })).datasets;
+    await mustNameOne('dataset', params.filters, { ...query, ...found }, async () => {
+      const page = { starting_token: 0, limit: await datasets.count({ ...params, viewer }) };
+      return (await datasets.query({ ...params, viewer, page })).items;
     });
     const roles = await assets.roles(
       caller,
       'dataset',
-      found.datasets.map(({ id }) => id),
+      found.items.map(({ id }) => id),
     );
     return {
-      ...pageFields(query, found.datasets.length, found.total),
-      datasets: found.datasets.map((dataset) => toResponse(dataset, roles.get(dataset.id))),
+      ...pageFields(query, found.items.length, found.hasMore),
+      datasets: found.items.map((dataset) => toResponse(dataset, roles.get(dataset.id))),
     };
   };
 
@@ -171,8 +171,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       access: list,
       body: ListDatasetParams,
       response: z.number().int(),
-      handle: async ({ body, caller }) =>
-        (await datasets.query({ ...body, viewer: await assets.viewer(caller), page: { starting_token: 0, limit: 1 } })).total,
+      handle: async ({ body, caller }) => datasets.count({ ...body, viewer: await assets.viewer(caller) }),
     }),
     endpoint({
       method: 'get',
@@ -238,7 +237,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
         const visible = all.filter((_, index) => seen[index]);
         const page = visible.slice(query.starting_token, query.starting_token + query.limit);
         return {
-          ...pageFields(query, page.length, visible.length),
+          ...pageFields(query, page.length, query.starting_token + page.length < visible.length),
           projects: page.map((project) => ({
             id: project.id,
             name: project.name,

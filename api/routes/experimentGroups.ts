@@ -18,8 +18,8 @@ export function experimentGroupRoutes({ groups }: { groups: ExperimentGroupStore
       body: ExperimentGroupQuery,
       response: ExperimentGroupPage,
       handle: async ({ project, body }) => {
-        const { items, total } = await groups.list(project.id, { offset: body.starting_token, limit: body.limit });
-        return { ...pageFields(body, items.length, total), experiment_groups: items.map(toWire) };
+        const { items, hasMore } = await groups.list(project.id, { offset: body.starting_token, limit: body.limit });
+        return { ...pageFields(body, items.length, hasMore), experiment_groups: items.map(toWire) };
       },
     }),
   ];

@@ -11,6 +11,7 @@ import { type CreateDeps, createExperiment } from '../../shared/experiments/crea
 import type { FigureSettings } from '../../shared/experiments/experiment.ts';
 import type { Creation } from '../../shared/experiments/experimentStore.ts';
 import {
+  allExperiments,
   type DeleteExperimentDeps,
   deleteExperiment,
   type ExperimentDeps,
@@ -77,8 +78,11 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       params: ProjectParams,
       query: ExperimentsQuery,
       response: ExperimentList,
-      handle: async ({ project, query }) =>
-        (await listExperiments(deps, project.id, { filters: [] }, query.include_counts)).items.map(toWire),
+      handle: async ({ project, query }) => {
+        const all: ExperimentResponse[] = [];
+        for await (const piece of allExperiments(deps, project.id, query.include_counts)) all.push(...piece.map(toWire));
+        return all;
+      },
     }),
     endpoint({
       method: 'post',
@@ -231,8 +235,8 @@ const columnsOf = async (deps: ExperimentRouteDeps, projectId: string) =>
 async function pageOf(deps: ExperimentRouteDeps, projectId: string, request: z.output<typeof ExperimentSearchRequest>) {
   const { starting_token: offset, limit, include_counts } = request;
   const query = await withMetricKeys(request, () => columnsOf(deps, projectId));
-  const { items, total } = await listExperiments(deps, projectId, query, include_counts, { offset, limit });
-  return { ...pageFields(request, items.length, total), experiments: items.map(toWire) };
+  const { items, hasMore } = await listExperiments(deps, projectId, query, include_counts, { offset, limit });
+  return { ...pageFields(request, items.length, hasMore), experiments: items.map(toWire) };
 }
 
 const MAX_KEY_LENGTH = 255;

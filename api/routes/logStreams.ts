@@ -139,8 +139,8 @@ async function pageOf(
   page: PageRequest,
   withCounts: boolean,
 ) {
-  const { items, total } = await deps.logStreams.find(projectId, query, { offset: page.starting_token, limit: page.limit });
-  return { log_streams: await describe(deps, projectId, items, withCounts), ...pageFields(page, items.length, total) };
+  const { items, hasMore } = await deps.logStreams.find(projectId, query, { offset: page.starting_token, limit: page.limit });
+  return { log_streams: await describe(deps, projectId, items, withCounts), ...pageFields(page, items.length, hasMore) };
 }
 
 const describeOne = async (deps: LogStreamDeps, stream: stored.LogStream) =>

@@ -54,8 +54,8 @@ export const loginSessionRoutes = (deps: LoginSessionDeps): Endpoint[] => [
     response: LoginSessionsPage,
     async handle({ query, caller }) {
       const page = { offset: query.starting_token, limit: query.limit };
-      const { items, total } = await listSessions(deps, caller, page);
-      return { sessions: items.map((one) => toSession(caller, one)), ...pageFields(query, items.length, total) };
+      const { items, hasMore } = await listSessions(deps, caller, page);
+      return { sessions: items.map((one) => toSession(caller, one)), ...pageFields(query, items.length, hasMore) };
     },
   }),
   endpoint({

@@ -52,9 +52,9 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     response: ProjectsPage,
     async handle({ query, body, caller }) {
       const page = { offset: query.starting_token, limit: query.limit };
-      const { items, total } = await deps.projects.find(viewerOf(caller), body, page);
+      const { items, hasMore } = await deps.projects.find(viewerOf(caller), body, page);
       const projects = await describe(deps, caller, items, query.actions);
-      return { projects, ...pageFields(query, items.length, total) };
+      return { projects, ...pageFields(query, items.length, hasMore) };
     },
   }),
   endpoint({

@@ -35,12 +35,18 @@ export function promptRenderingRoutes(deps: PromptRenderingDeps): Endpoint[] {
           const inputs = body.data.input_strings;
           const asked = inputs.slice(query.starting_token, query.starting_token + query.limit);
           const rendered = await renderForInputs(body.template, asked);
-          return { ...pageFields(query, rendered.length, inputs.length), rendered_templates: rendered };
+          return {
+            ...pageFields(query, rendered.length, query.starting_token + rendered.length < inputs.length),
+            rendered_templates: rendered,
+          };
         }
         await assets.require(caller, 'dataset', body.data.dataset_id, 'read');
         const version = await foundVersion(datasets, body.data.dataset_id, body.data.dataset_version_index ?? undefined);
         const rendered = await renderForRows(body.template, rowStore, version, query);
-        return { ...pageFields(query, rendered.length, version.numRows), rendered_templates: rendered };
+        return {
+          ...pageFields(query, rendered.length, query.starting_token + rendered.length < version.numRows),
+          rendered_templates: rendered,
+        };
       },
     }),
     endpoint({

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type AssetAction, type Caller, mayOnAsset } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
 import { mustNameOne } from '../../shared/assets/onlyOne.ts';
+import { freeTurn } from '../../shared/concurrency/freeTurn.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import {
   addPromptVersion,
@@ -109,13 +110,13 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       handle: async ({ query, body, caller }) => {
         const viewer = await assets.viewer(caller);
         const found = await prompts.query({ ...body, viewer, page: query });
-        await mustNameOne('prompt template', body.filters, found.total, async () => {
-          const page = { starting_token: 0, limit: found.total };
-          return (await prompts.query({ ...body, viewer, page })).prompts;
+        await mustNameOne('prompt template', body.filters, { ...query, ...found }, async () => {
+          const page = { starting_token: 0, limit: await prompts.count({ ...body, viewer }) };
+          return (await prompts.query({ ...body, viewer, page })).items;
         });
         return {
-          ...pageFields(query, found.prompts.length, found.total),
-          templates: await listed(caller, found.prompts),
+          ...pageFields(query, found.items.length, found.hasMore),
+          templates: await listed(caller, found.items),
         };
       },
     }),
@@ -131,8 +132,8 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       response: ListTemplateVersionResponse,
       handle: async ({ params, query, body }) => {
         await foundPrompt(prompts, params.template_id);
-        const { versions, total } = await prompts.versions(params.template_id, body.sort, query);
-        return { ...pageFields(query, versions.length, total), versions: versions.map(toTemplateVersion) };
+        const { items: versions, hasMore } = await prompts.versions(params.template_id, body.sort, query);
+        return { ...pageFields(query, versions.length, hasMore), versions: versions.map(toTemplateVersion) };
       },
     }),
     endpoint({
@@ -287,8 +288,9 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
         for (let more = true; more; ) {
           const page = { starting_token: all.length, limit: LISTED_AT_ONCE };
           const found = await prompts.query({ viewer, filters, sort: null, page });
-          all.push(...found.prompts);
-          more = found.prompts.length > 0 && all.length < found.total;
+          all.push(...found.items);
+          more = found.hasMore;
+          await freeTurn();
         }
         return listed(caller, all);
       },

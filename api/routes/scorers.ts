@@ -94,10 +94,10 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
         const allowed = ({ id }: Scorer) => query.actions.every((action) => mayWith(roles.get(id), action));
         const seen = all.filter((scorer) => roles.has(scorer.id) && allowed(scorer));
         const found = await listScorers(scorers, seen, body);
-        await mustNameOne('scorer', body.filters, found.length, async () => found);
+        await mustNameOne('scorer', body.filters, { starting_token: 0, items: found, hasMore: false }, async () => found);
         const page = found.slice(query.starting_token, query.starting_token + query.limit);
         return {
-          ...pageFields(query, page.length, found.length),
+          ...pageFields(query, page.length, query.starting_token + page.length < found.length),
           scorers: page.map((scorer) => toScorer(scorer, roles.get(scorer.id))),
         };
       },
@@ -191,8 +191,11 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
       response: ListScorerVersionsResponse,
       handle: async ({ params, query }) => {
         const scorer = await getScorer(scorers, params.scorer_id);
-        const { versions, total } = await scorers.versions(scorer.id, query.starting_token, query.limit);
-        return { ...pageFields(query, versions.length, total), versions: versions.map((version) => toVersion(version, scorer)) };
+        const { items: versions, hasMore } = await scorers.versions(scorer.id, query.starting_token, query.limit);
+        return {
+          ...pageFields(query, versions.length, hasMore),
+          versions: versions.map((version) => toVersion(version, scorer)),
+        };
       },
     }),
     endpoint({

@@ -31,7 +31,11 @@ export function datasetPage(
     version.columns.map(({ name }) => name),
   );
   const mapRow = rowMapping(mapping);
-  const head = { ...pageFields(page, count, total), column_names: columnNames, warning_message: null };
+  const head = {
+    ...pageFields(page, count, page.starting_token + count < total),
+    column_names: columnNames,
+    warning_message: null,
+  };
   const text = async function* () {
     // It goes out with the first row: where no row can be read, that is an error and not a page that breaks off.
     let before = `${JSON.stringify(head).slice(0, -1)},"rows":[`;

@@ -78,7 +78,8 @@ export interface UserGroup {
 
 export interface PageOf<T> {
   items: T[];
-  total: number;
+  /** Whether items follow behind the page. */
+  hasMore: boolean;
 }
 
 export interface Page {

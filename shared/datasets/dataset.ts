@@ -1,3 +1,4 @@
+import type { PageOf } from '../accounts/accountStore.ts';
 import type { AssetViewer } from '../assets/assetAccess.ts';
 import type { PageRequest } from '../wire/common.ts';
 import type { DatasetFilter, DatasetSort, UserInfo } from '../wire/datasets.ts';
@@ -159,10 +160,11 @@ export interface DatasetStore {
   /** Publishes a dataset with its first version (index 1). @throws ServiceError `Conflict` when the name is taken. */
   insert(dataset: NewDataset, first: NewDatasetVersion): Promise<void>;
   find(by: { id: string } | { name: string }): Promise<Dataset | undefined>;
-  query(query: DatasetQuery): Promise<{ datasets: Dataset[]; total: number }>;
+  query(query: DatasetQuery): Promise<PageOf<Dataset>>;
+  count(query: Pick<DatasetQuery, 'viewer' | 'filters'>): Promise<number>;
   /** A published version; the current one without `versionIndex`. */
   version(datasetId: string, versionIndex?: number): Promise<DatasetVersion | undefined>;
-  versions(datasetId: string, ascending: boolean, page: PageRequest): Promise<{ versions: DatasetVersion[]; total: number }>;
+  versions(datasetId: string, ascending: boolean, page: PageRequest): Promise<PageOf<DatasetVersion>>;
   /** Hands out keys; both counts may be 0. Undefined when there is no such dataset. */
   takeKeys(datasetId: string, rows: number, columns: number): Promise<{ rowKey: number; columnKey: number } | undefined>;
   /** Publishes the version after `replaces`; undefined when another came first or the dataset is gone. */

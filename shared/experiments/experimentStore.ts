@@ -160,8 +160,10 @@ export interface ExperimentStore {
   /** Takes back an experiment that never ran, and its group where that was made for it and is empty. */
   discard(experimentId: string, newGroupId: string | undefined): Promise<void>;
   find(projectId: string, experimentId: string): Promise<Experiment | undefined>;
-  /** All of them without a page. */
-  list(projectId: string, query: ExperimentQuery, page?: Page): Promise<PageOf<Experiment>>;
+  list(projectId: string, query: ExperimentQuery, page: Page): Promise<PageOf<Experiment>>;
+  /** In the order of the ids; those that the project lacks are left out. */
+  byIds(projectId: string, ids: readonly string[]): Promise<Experiment[]>;
+  /** Newest first. */
   ids(projectId: string): Promise<string[]>;
   /**
    * Of the experiments whose run is completed, or whose rows clients have logged (as their aggregates or a gate say), and of which not all rows failed, the one that ended last, `except`

@@ -1,4 +1,5 @@
 import type { Page, PageOf } from '../accounts/accountStore.ts';
+import { freeTurn } from '../concurrency/freeTurn.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentUpdateRequest } from '../wire/experiments.ts';
 import { hasEnded } from './experiment.ts';
@@ -10,18 +11,36 @@ export interface ExperimentDeps extends ViewDeps {
   experiments: ExperimentStore;
 }
 
-/** Experiments of a project with their progress; all of them without a page. Of two group filters the id is used and the name ignored. */
+/** A page of the experiments of a project with their progress. Of two group filters the id is used and the name ignored. */
 export async function listExperiments(
   deps: ExperimentDeps,
   projectId: string,
   { filters, sort }: ExperimentQuery,
   withCounts: boolean,
-  page?: Page,
+  page: Page,
 ): Promise<PageOf<ExperimentView>> {
   const byGroupId = filters.some((filter) => filter.name === 'experiment_group_id');
   const counted = byGroupId ? filters.filter((filter) => filter.name !== 'experiment_group_name') : filters;
-  const { items, total } = await deps.experiments.list(projectId, { filters: counted, sort }, page);
-  return { items: await experimentViews(deps, projectId, items, withCounts), total };
+  const { items, hasMore } = await deps.experiments.list(projectId, { filters: counted, sort }, page);
+  return { items: await experimentViews(deps, projectId, items, withCounts), hasMore };
+}
+
+/** Experiments that are read at once where all are asked for: some 20 ms of the embedded Postgres. */
+const READ_AT_ONCE = 200;
+
+/** All experiments of a project, newest first, in pieces between which other callers are let in. */
+export async function* allExperiments(
+  deps: ExperimentDeps,
+  projectId: string,
+  withCounts: boolean,
+): AsyncGenerator<ExperimentView[], void> {
+  const ids = await deps.experiments.ids(projectId);
+  for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
+    await freeTurn();
+    const piece = await deps.experiments.byIds(projectId, ids.slice(from, from + READ_AT_ONCE));
+    await freeTurn();
+    yield experimentViews(deps, projectId, piece, withCounts);
+  }
 }
 
 /** @throws ServiceError `NotFound` */

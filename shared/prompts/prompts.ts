@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { PageOf } from '../accounts/accountStore.ts';
 import type { Caller } from '../accounts/permissions.ts';
 import type { AssetAccess, AssetViewer } from '../assets/assetAccess.ts';
 import { ServiceError } from '../errors/errors.ts';
@@ -58,8 +59,9 @@ export interface PromptStore {
     filters: readonly TemplateFilter[];
     sort: TemplateSort | null;
     page: PageRequest;
-  }): Promise<{ prompts: Prompt[]; total: number }>;
-  versions(promptId: string, sort: VersionSort | null, page: PageRequest): Promise<{ versions: PromptVersion[]; total: number }>;
+  }): Promise<PageOf<Prompt>>;
+  count(query: { viewer: AssetViewer; filters: readonly TemplateFilter[] }): Promise<number>;
+  versions(promptId: string, sort: VersionSort | null, page: PageRequest): Promise<PageOf<PromptVersion>>;
   /** By its id, of a deleted prompt too: a run that uses a version keeps it. */
   version(versionId: string): Promise<PromptVersion | undefined>;
   /** Numbers and stores the next version; false when the prompt is gone or another version came first. */

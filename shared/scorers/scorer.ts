@@ -1,3 +1,4 @@
+import type { PageOf } from '../accounts/accountStore.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type {
   ChainPollTemplate,
@@ -100,8 +101,8 @@ export interface ScorerStore {
   addVersion(version: Omit<ScorerVersion, 'version' | 'createdAt'>): Promise<ScorerVersion | undefined>;
   findVersion(scorerId: string, version: number | 'latest'): Promise<ScorerVersion | undefined>;
   findVersionById(versionId: string): Promise<ScorerVersion | undefined>;
-  /** A page of the versions, newest first, and how many there are. */
-  versions(scorerId: string, offset: number, limit: number): Promise<{ versions: ScorerVersion[]; total: number }>;
+  /** A page of the versions, newest first. */
+  versions(scorerId: string, offset: number, limit: number): Promise<PageOf<ScorerVersion>>;
   runExists(projectId: string, runId: string, kinds: readonly string[]): Promise<boolean>;
   runSettings(projectId: string, runId: string): Promise<RunScorerSettings | undefined>;
   /** Replaces what is given and leaves the rest. */

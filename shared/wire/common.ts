@@ -49,10 +49,10 @@ export const PageFields = {
   next_starting_token: z.number().int().nullable(),
 };
 
-/** The values of {@link PageFields} for a page of `count` items when `total` match. */
-export function pageFields(page: PageRequest, count: number, total: number) {
+/** The values of {@link PageFields} for a page of `count` items; `hasMore` where items follow behind it. */
+export function pageFields(page: PageRequest, count: number, hasMore: boolean) {
   const next = page.starting_token + count;
-  const more = count > 0 && next < total;
+  const more = count > 0 && hasMore;
   return { starting_token: page.starting_token, limit: page.limit, paginated: more, next_starting_token: more ? next : null };
 }
 

@@ -397,9 +397,11 @@ describe('owners and sharing', () => {
       [admin, '/templates/query'],
       [admin, '/scorers/list'],
     ] as const) {
-      const { status, body } = await call('POST', path, byName(name));
-      expect([path, status]).toEqual([path, 409]);
-      expect(body.detail).toContain(`named "${name}"`);
+      for (const page of ['', '?limit=1', '?starting_token=1']) {
+        const { status, body } = await call('POST', `${path}${page}`, byName(name));
+        expect([path, page, status]).toEqual([path, page, 409]);
+        expect(body.detail).toContain(`named "${name}"`);
+      }
     }
     const experiment = await made(admin, `/projects/${one.id}/experiments`, { name: 'E' });
     const settings = `/projects/${one.id}/experiments/${experiment.id}/metric_settings`;

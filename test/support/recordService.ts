@@ -106,8 +106,8 @@ export function recordApp(
         visible: async () => undefined,
         noteTarget: () => undefined,
         // Projects and log streams are named by their ids here.
-        projects: { find: async () => ({ items: [], total: 0 }) },
-        logStreams: { find: async () => ({ items: [], total: 0 }) },
+        projects: { find: async () => ({ items: [], hasMore: false }) },
+        logStreams: { find: async () => ({ items: [], hasMore: false }) },
         firstLog: {
           refusal: () => 'nothing is made here',
           makeProject: () => Promise.reject(new Error('no project is made here')),

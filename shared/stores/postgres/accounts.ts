@@ -71,8 +71,7 @@ export function postgresAccounts(database: Database): AccountStore {
       pageOf(
         database,
         {
-          page: `SELECT ${userColumns} FROM users u CROSS JOIN organization o WHERE u.removed_at IS NULL ORDER BY u.created_at, u.id`,
-          count: 'SELECT count(*) AS total FROM users WHERE removed_at IS NULL',
+          sql: `SELECT ${userColumns} FROM users u CROSS JOIN organization o WHERE u.removed_at IS NULL ORDER BY u.created_at, u.id`,
           params: [],
         },
         page,

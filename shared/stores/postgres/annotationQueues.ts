@@ -18,6 +18,7 @@ import { UserInfo } from '../../wire/datasets.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
 import type { Database, Queries } from './connect.ts';
 import { missingReference } from './missingReference.ts';
+import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const Role = z.enum(projectRoles);
@@ -112,20 +113,19 @@ const UserRow = z
     }),
   );
 
+// Figures of a queue `q`: each is counted where a list shows it, or is filtered or sorted by it.
+const countOf = (table: string, more = '') => `(SELECT count(*) FROM ${table} WHERE queue_id = q.id${more})`;
+const recordsOf = countOf('annotation_queue_records');
+const templatesOf = countOf('annotation_templates');
 /**
- * Queues `q` with what is counted for each. A record is annotated when every template has a rating, so in a queue without templates none is: the
- * counts start from the ratings, of which people make few.
+ * A record is annotated when every template has a rating, so in a queue without templates none is: the count starts from the ratings, of which
+ * people make few.
  */
-const queueSource = `annotation_queues q JOIN users creator ON creator.id = q.created_by
-  CROSS JOIN LATERAL (SELECT count(*) AS n FROM annotation_queue_records WHERE queue_id = q.id) records
-  CROSS JOIN LATERAL (SELECT count(*) AS n FROM annotation_templates WHERE queue_id = q.id) templates
-  CROSS JOIN LATERAL (SELECT count(*) AS n, count(*) FILTER (WHERE role = 'annotator') AS annotators FROM annotation_queue_users WHERE queue_id = q.id) members
-  CROSS JOIN LATERAL (SELECT count(*) AS n FROM (
-    SELECT record_id FROM annotation_ratings WHERE queue_id = q.id GROUP BY record_id HAVING count(DISTINCT template_id) = templates.n
-  ) done) annotated`;
-const overallProgress = 'CASE WHEN records.n > 0 AND templates.n > 0 THEN annotated.n::float8 / records.n END';
+const overallProgress = `(SELECT CASE WHEN records > 0 AND templates > 0 THEN (
+    SELECT count(*) FROM (SELECT record_id FROM annotation_ratings WHERE queue_id = q.id GROUP BY record_id HAVING count(DISTINCT template_id) = templates) done
+  )::float8 / records END FROM (SELECT ${recordsOf} AS records, ${templatesOf} AS templates) total)`;
 const annotatedByUser = `coalesce((SELECT jsonb_object_agg(tracked.user_id, (
-    SELECT count(*) FROM (SELECT record_id FROM annotation_ratings a WHERE a.queue_id = q.id AND a.user_id = tracked.user_id GROUP BY record_id HAVING count(*) = templates.n) done
+    SELECT count(*) FROM (SELECT record_id FROM annotation_ratings a WHERE a.queue_id = q.id AND a.user_id = tracked.user_id GROUP BY record_id HAVING count(*) = ${templatesOf}) done
   )) FROM annotation_queue_users tracked WHERE tracked.queue_id = q.id AND tracked.track_progress), '{}')`;
 const membershipOf = (userId: string) =>
   `(SELECT m.role FROM annotation_queue_users m WHERE m.queue_id = q.id AND m.user_id = ${userId})`;
@@ -134,13 +134,21 @@ const sortSql = {
   name: 'q.name',
   created_at: 'q.created_at',
   updated_at: 'q.updated_at',
-  created_by: 'lower(creator.email)',
-  num_users: 'members.n',
-  num_log_records: 'records.n',
-  num_templates: 'templates.n',
-  num_annotators: 'members.annotators',
+  created_by: '(SELECT lower(u.email) FROM users u WHERE u.id = q.created_by)',
+  num_users: countOf('annotation_queue_users'),
+  num_log_records: recordsOf,
+  num_templates: templatesOf,
+  num_annotators: countOf('annotation_queue_users', " AND role = 'annotator'"),
   overall_progress: overallProgress,
 } as const;
+
+/** `$1` are the queues, `$2` is whose view it is, `$3` whether they see all. */
+const selectQueues = `SELECT q.id, q.name, q.description, q.created_at, q.updated_at, ${userInfoSql('creator')} AS created_by_user,
+    ${sortSql.num_log_records}::int AS num_log_records, ${sortSql.num_annotators}::int AS num_annotators, ${sortSql.num_users}::int AS num_users,
+    ${sortSql.num_templates}::int AS num_templates, ${overallProgress} AS overall_progress, ${annotatedByUser} AS annotated,
+    ${membershipOf('$2::uuid')} AS membership
+  FROM annotation_queues q JOIN users creator ON creator.id = q.created_by
+  WHERE q.id = ANY ($1::uuid[]) AND ($3::boolean OR ${membershipOf('$2::uuid')} IS NOT NULL)`;
 
 function condition(filter: AnnotationQueueFilter, bind: Binder['bind']): string {
   switch (filter.name) {
@@ -169,7 +177,7 @@ const selectUsers = `SELECT m.id, m.queue_id, m.user_id, m.role, m.track_progres
   FROM annotation_queue_users m JOIN users u ON u.id = m.user_id`;
 
 const seenBy = ({ userId, seesAll }: QueueViewer, bind: Binder['bind']): string =>
-  seesAll ? 'true' : `${membershipOf(bind(userId, 'uuid'))} IS NOT NULL`;
+  seesAll ? 'true' : `q.id IN (SELECT m.queue_id FROM annotation_queue_users m WHERE m.user_id = ${bind(userId, 'uuid')})`;
 
 /**
  * Holds a name until the transaction ends, unless another queue that `viewer` sees has it: one that they may not see has no part in it.
@@ -188,12 +196,10 @@ export function annotationQueues(database: Database): AnnotationQueueStore {
   const visible = (viewer: QueueViewer, query: QueueQuery, bind: Binder['bind']): string => {
     const conditions = query.filters.map((filter) => condition(filter, bind));
     conditions.push(seenBy(viewer, bind));
-    return `FROM ${queueSource} ${where(conditions)}`;
+    return `FROM annotation_queues q ${where(conditions)}`;
   };
-  const select = (viewer: QueueViewer, bind: Binder['bind']) =>
-    `SELECT q.id, q.name, q.description, q.created_at, q.updated_at, ${userInfoSql('creator')} AS created_by_user,
-      records.n::int AS num_log_records, members.annotators::int AS num_annotators, members.n::int AS num_users, templates.n::int AS num_templates,
-      ${overallProgress} AS overall_progress, ${annotatedByUser} AS annotated, ${membershipOf(bind(viewer.userId, 'uuid'))} AS membership`;
+  const byIds = async (viewer: QueueViewer, ids: readonly string[]) =>
+    inOrder(ids, await database.query(selectQueues, [ids, viewer.userId, viewer.seesAll]), QueueRow);
   const countQueues = async (viewer: QueueViewer, query: QueueQuery) => {
     const { bind, values } = createBinder();
     const row = await database.maybeOne(`SELECT count(*)::int AS total ${visible(viewer, query, bind)}`, values);
@@ -223,23 +229,20 @@ export function annotationQueues(database: Database): AnnotationQueueStore {
         await setUser(tx, id, { userId: createdBy, email: undefined, role: 'owner', trackProgress: true });
         await insertTemplates(tx, id, more.templates, createdBy);
       }),
-    async findQueue(viewer, queueId) {
-      const { bind, values } = createBinder();
-      const filters = [{ name: 'id', operator: 'eq', value: queueId }] as const;
-      const sql = `${select(viewer, bind)} ${visible(viewer, { filters, sort: null }, bind)}`;
-      const row = await database.maybeOne(sql, values);
-      return row && QueueRow.parse(row);
-    },
+    findQueue: async (viewer, queueId) => (await byIds(viewer, [queueId]))[0],
     async queues(viewer, query, page) {
       const { bind, values } = createBinder();
       const by = query.sort ? sortSql[query.sort.name] : 'q.updated_at';
       const direction = query.sort?.ascending ? 'ASC' : 'DESC';
+      // The other columns are never null, and are ordered as their indexes are.
+      const nulls = query.sort?.name === 'overall_progress' ? 'NULLS LAST' : '';
       const rows = await database.query(
-        `${select(viewer, bind)} ${visible(viewer, query, bind)}
-         ORDER BY ${by} ${direction} NULLS LAST, q.created_at DESC, q.id LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}`,
+        `SELECT q.id ${visible(viewer, query, bind)}
+         ORDER BY ${by} ${direction} ${nulls}, q.created_at DESC, q.id LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}`,
         values,
       );
-      return { items: z.array(QueueRow).parse(rows), total: await countQueues(viewer, query) };
+      const { items: ids, hasMore } = pageFrom(rows.map(idOf), page.limit);
+      return { items: await byIds(viewer, ids), hasMore };
     },
     countQueues,
     updateQueue: (queueId, { name, description }, viewer) =>
@@ -267,13 +270,10 @@ export function annotationQueues(database: Database): AnnotationQueueStore {
     async queueUsers(queueId, page) {
       const rows = await database.query(`${selectUsers} WHERE m.queue_id = $1 ORDER BY m.created_at, m.id LIMIT $2 OFFSET $3`, [
         queueId,
-        page.limit,
+        rowsFor(page.limit),
         page.offset,
       ]);
-      const counted = await database.maybeOne('SELECT count(*)::int AS total FROM annotation_queue_users WHERE queue_id = $1', [
-        queueId,
-      ]);
-      return { items: z.array(UserRow).parse(rows), total: Total.parse(counted).total };
+      return pageFrom(z.array(UserRow).parse(rows), page.limit);
     },
     setQueueUsers: (queueId, users) =>
       database

@@ -86,8 +86,7 @@ export function postgresApiKeys(database: Database): ApiKeys {
       pageOf(
         database,
         {
-          page: `SELECT ${apiKeyColumns} FROM api_keys k WHERE k.user_id = $1 ORDER BY k.created_at, k.id`,
-          count: 'SELECT count(*) AS total FROM api_keys WHERE user_id = $1',
+          sql: `SELECT ${apiKeyColumns} FROM api_keys k WHERE k.user_id = $1 ORDER BY k.created_at, k.id`,
           params: [userId],
         },
         page,

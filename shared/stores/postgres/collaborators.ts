@@ -65,8 +65,7 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
   return {
     userCollaborators: (id, page) => {
       const sql = {
-        page: `SELECT ${userColumns} ${ofUsers} ORDER BY c.created_at, c.id`,
-        count: `SELECT count(*) AS total ${ofUsers}`,
+        sql: `SELECT ${userColumns} ${ofUsers} ORDER BY c.created_at, c.id`,
         params: [id],
       };
       return pageOf(database, sql, page, UserCollaboratorRow);
@@ -103,8 +102,7 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
     groupCollaborators: (id, page, { userId, seesHidden }) => {
       const seen = `${ofGroups} AND ${isVisibleGroup('$2', '$3')}`;
       const sql = {
-        page: `SELECT ${groupColumns} ${seen} ORDER BY c.created_at, c.id`,
-        count: `SELECT count(*) AS total ${seen}`,
+        sql: `SELECT ${groupColumns} ${seen} ORDER BY c.created_at, c.id`,
         params: [id, userId, seesHidden],
       };
       return pageOf(database, sql, page, GroupCollaboratorRow);

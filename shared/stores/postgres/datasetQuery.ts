@@ -15,8 +15,10 @@ export function datasetQuery({ viewer, filters, sort }: Pick<DatasetQuery, 'view
     listedSql('dataset', 'd', viewer, bind),
   ].join(' AND ');
   const whereOnly = [...values];
-  const order = `${sort ? `${sortSql(sort, bind)} ${sort.ascending ? 'ASC NULLS FIRST' : 'DESC NULLS LAST'}` : 'd.updated_at DESC'}, d.created_at DESC, d.id`;
-  return { where, order, params: { whereOnly, all: values } };
+  const order = `${sort ? sortedBy(sort, bind) : 'd.updated_at DESC'}, d.created_at DESC, d.id`;
+  // What a page shows beside is read for its datasets alone.
+  const from = `FROM datasets d${sort?.name === 'num_rows' ? ' JOIN dataset_versions v ON v.dataset_id = d.id AND v.version_index = d.current_version_index' : ''}`;
+  return { from, where, order, params: { whereOnly, all: values } };
 }
 
 function filterSql(filter: DatasetFilter, bind: Binder['bind']): string {
@@ -34,6 +36,13 @@ function filterSql(filter: DatasetFilter, bind: Binder['bind']): string {
     default:
       return filter satisfies never;
   }
+}
+
+/** Columns that are never null are ordered as their indexes are. */
+function sortedBy(sort: DatasetSort, bind: Binder['bind']): string {
+  const isNeverNull = sort.name === 'name' || sort.name === 'created_at' || sort.name === 'updated_at';
+  const [ascending, descending] = isNeverNull ? ['ASC', 'DESC'] : ['ASC NULLS FIRST', 'DESC NULLS LAST'];
+  return `${sortSql(sort, bind)} ${sort.ascending ? ascending : descending}`;
 }
 
 function sortSql(sort: DatasetSort, bind: Binder['bind']): string {

@@ -6,6 +6,7 @@ import { addOwner, listedNames, markDeleted } from './assetAccess.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { datasetQuery } from './datasetQuery.ts';
 import { missingReference } from './missingReference.ts';
+import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const columns = z.array(z.object({ key: z.number(), name: z.string() }));
@@ -126,13 +127,22 @@ export function datasetStore(database: Database): DatasetStore {
     },
 
     async query({ viewer, filters, sort, page }) {
-      const { where, order, params } = datasetQuery({ viewer, filters, sort });
-      const counted = await database.maybeOne(`SELECT count(*)::int AS total FROM datasets d WHERE ${where}`, params.whereOnly);
-      const rows = await database.query(
-        `${selectDatasets} WHERE ${where} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.starting_token}`,
+      const { from, where, order, params } = datasetQuery({ viewer, filters, sort });
+      const found = await database.query(
+        `SELECT d.id ${from} WHERE ${where} ORDER BY ${order} LIMIT ${rowsFor(page.limit)} OFFSET ${page.starting_token}`,
         params.all,
       );
-      return { datasets: rows.map((row) => DatasetRow.parse(row)), total: z.object({ total: z.number() }).parse(counted).total };
+      const { items: ids, hasMore } = pageFrom(found.map(idOf), page.limit);
+      return {
+        items: inOrder(ids, await database.query(`${selectDatasets} WHERE d.id = ANY ($1::uuid[])`, [ids]), DatasetRow),
+        hasMore,
+      };
+    },
+
+    async count({ viewer, filters }) {
+      const { where, params } = datasetQuery({ viewer, filters, sort: null });
+      const counted = await database.maybeOne(`SELECT count(*)::int AS total FROM datasets d WHERE ${where}`, params.whereOnly);
+      return z.object({ total: z.number() }).parse(counted).total;
     },
 
     async version(datasetId, versionIndex) {
@@ -148,12 +158,9 @@ export function datasetStore(database: Database): DatasetStore {
     async versions(datasetId, ascending, page) {
       const rows = await database.query(
         `${selectVersions} WHERE v.dataset_id = $1 ORDER BY v.version_index ${ascending ? 'ASC' : 'DESC'} LIMIT $2 OFFSET $3`,
-        [datasetId, page.limit, page.starting_token],
+        [datasetId, rowsFor(page.limit), page.starting_token],
       );
-      const counted = await database.maybeOne('SELECT count(*)::int AS total FROM dataset_versions WHERE dataset_id = $1', [
-        datasetId,
-      ]);
-      return { versions: rows.map((row) => VersionRow.parse(row)), total: z.object({ total: z.number() }).parse(counted).total };
+      return pageFrom(z.array(VersionRow).parse(rows), page.limit);
     },
 
     async takeKeys(datasetId, rows, newColumns) {

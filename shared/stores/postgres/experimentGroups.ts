@@ -5,6 +5,7 @@ import { SYSTEM_GROUP } from '../../experiments/groups.ts';
 import { newId } from '../../identifiers/ids.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import type { Database, Queries } from './connect.ts';
+import { pageFrom, rowsFor } from './pageOf.ts';
 import { userInfoSql } from './userInfo.ts';
 
 const GroupRow = z
@@ -51,12 +52,9 @@ export function postgresExperimentGroups(database: Database): ExperimentGroupSto
               FROM experiments e JOIN runs r ON r.id = e.run_id WHERE e.group_id = g.id
           ) of_group
           WHERE g.project_id = $1 ORDER BY g.created_at DESC, g.id DESC LIMIT $2 OFFSET $3`,
-        [projectId, page.limit, page.offset],
+        [projectId, rowsFor(page.limit), page.offset],
       );
-      const counted = await database.maybeOne('SELECT count(*) AS total FROM experiment_groups WHERE project_id = $1', [
-        projectId,
-      ]);
-      return { items: z.array(GroupRow).parse(rows), total: z.number().parse(counted?.total) };
+      return pageFrom(z.array(GroupRow).parse(rows), page.limit);
     },
   };
 }

@@ -19,6 +19,7 @@ import { type Binder, createBinder, idCondition, numberCondition, textCondition,
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
 import { missingReference } from './missingReference.ts';
+import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
 import { RunTagRow } from './runTags.ts';
 import { userInfoSql } from './userInfo.ts';
 
@@ -69,7 +70,7 @@ const ExperimentRow = z
     ended_at: z.date().nullable(),
     ranking_score: z.number().nullable(),
     rank: z.number().nullable(),
-    ranked: z.number(),
+    has_rivals: z.boolean(),
     created_by: UserInfo,
   })
   .transform(
@@ -109,7 +110,7 @@ const ExperimentRow = z
       ranking:
         row.ranking_score === null || row.rank === null
           ? null
-          : { score: row.ranking_score, rank: row.rank, isWinner: row.rank === 1 && row.ranked > 1 },
+          : { score: row.ranking_score, rank: row.rank, isWinner: row.rank === 1 && row.has_rivals },
       startedAt: row.started_at,
       endedAt: row.ended_at,
       createdBy: row.created_by,
@@ -118,21 +119,34 @@ const ExperimentRow = z
     }),
   );
 
+/**
+ * `$1` is the project, `$2` the experiments. Their groups are ranked once for all of them, down to the lowest of them: counting the better ones of
+ * each is the square of a group.
+ */
 const SELECT = `
+  WITH ranking AS MATERIALIZED (
+    SELECT * FROM (
+      SELECT o.run_id, rank() OVER (PARTITION BY o.group_id ORDER BY o.ranking_score DESC) AS rank
+        FROM (SELECT i.group_id, min(i.ranking_score) AS lowest FROM experiments i WHERE i.run_id = ANY ($2::uuid[]) GROUP BY i.group_id) asked
+        JOIN experiments o ON o.group_id = asked.group_id AND o.ranking_score >= asked.lowest
+    ) ranked WHERE run_id = ANY ($2::uuid[])
+  )
   SELECT r.id, r.project_id, r.name, r.series, e.approved_at, e.approved_by, e.gate_status, e.gated_at, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
          e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics, e.failed_rows,
          e.state, e.workflow_number, e.selected_rows, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at, e.ranking_score,
-         (SELECT 1 + count(*) FROM experiments o WHERE o.group_id = e.group_id AND o.ranking_score > e.ranking_score) AS rank,
-         (SELECT count(*) FROM experiments o WHERE o.group_id = e.group_id AND o.ranking_score IS NOT NULL) AS ranked,
+         ranking.rank,
+         e.ranking_score IS NOT NULL
+           AND EXISTS (SELECT 1 FROM experiments o WHERE o.group_id = e.group_id AND o.run_id <> e.run_id AND o.ranking_score IS NOT NULL) AS has_rivals,
          g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
          (SELECT d.num_rows FROM dataset_versions d
            WHERE d.dataset_id = e.dataset_id AND d.version_index = e.dataset_version_index) AS dataset_row_count,
          (SELECT jsonb_build_object('templateVersionId', v.id, 'templateId', t.id, 'version', v.version, 'name', t.name,
                                     'template', v.template, 'settings', v.settings)
             FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
-           WHERE v.id = e.prompt_template_version_id) AS prompt`;
-const FROM = `
-  FROM experiments e JOIN runs r ON r.id = e.run_id JOIN experiment_groups g ON g.id = e.group_id JOIN users u ON u.id = r.created_by`;
+           WHERE v.id = e.prompt_template_version_id) AS prompt
+  FROM experiments e JOIN runs r ON r.id = e.run_id JOIN experiment_groups g ON g.id = e.group_id JOIN users u ON u.id = r.created_by
+  LEFT JOIN ranking ON ranking.run_id = e.run_id
+ WHERE e.project_id = $1 AND e.run_id = ANY ($2::uuid[])`;
 
 const AggregatedRow = z
   .object({
@@ -171,8 +185,9 @@ const figureSql = (column: string, bind: Binder['bind']): string =>
 function sortedBy(sort: ExperimentQuery['sort'], bind: Binder['bind']): string {
   const direction = sort?.ascending ? 'ASC' : 'DESC';
   const name = sort?.name ?? 'created_at';
-  const by = isMetricColumn(name) ? figureSql(name, bind) : sortSql[name as keyof typeof sortSql];
-  return `${by} ${direction} NULLS LAST, r.id ${direction}`;
+  // The other columns are never null, and are ordered as their indexes are.
+  if (isMetricColumn(name)) return `${figureSql(name, bind)} ${direction} NULLS LAST, r.id ${direction}`;
+  return `${sortSql[name as keyof typeof sortSql]} ${direction}, r.id ${direction}`;
 }
 
 function condition(filter: ExperimentQuery['filters'][number], bind: Binder['bind']): string {
@@ -200,10 +215,12 @@ function condition(filter: ExperimentQuery['filters'][number], bind: Binder['bin
 }
 
 const selected = (projectId: string, query: ExperimentQuery, bind: Binder['bind']): string =>
-  `${FROM} ${where([`e.project_id = ${bind(projectId, 'uuid')}`, ...query.filters.map((filter) => condition(filter, bind))])}`;
+  `FROM runs r JOIN experiments e ON e.run_id = r.id JOIN experiment_groups g ON g.id = e.group_id
+   ${where([`r.kind = 'experiment' AND r.project_id = ${bind(projectId, 'uuid')}`, ...query.filters.map((filter) => condition(filter, bind))])}`;
 
-async function withTags(queries: Queries, rows: Record<string, unknown>[]): Promise<Experiment[]> {
-  const experiments = z.array(ExperimentRow).parse(rows);
+/** Experiments of a project by their ids, in the order of those; one that is gone is left out. */
+async function byIds(queries: Queries, projectId: string, ids: readonly string[]): Promise<Experiment[]> {
+  const experiments = inOrder(ids, await queries.query(SELECT, [projectId, ids]), ExperimentRow);
   const tagRows = await queries.query('SELECT * FROM run_tags WHERE run_id = ANY ($1::uuid[]) ORDER BY created_at, id', [
     experiments.map((experiment) => experiment.id),
   ]);
@@ -216,8 +233,8 @@ const json = (value: unknown): string | null => (value === null || value === und
 /** Experiments as resources in Postgres. */
 export function postgresExperiments(database: Database): ExperimentStore {
   const find = async (projectId: string, experimentId: string) => {
-    const row = await database.maybeOne(`${SELECT} ${FROM} WHERE e.project_id = $1 AND e.run_id = $2`, [projectId, experimentId]);
-    return row && (await withTags(database, [row]))[0];
+    const [found] = await byIds(database, projectId, [experimentId]);
+    return found;
   };
   return {
     find,
@@ -250,21 +267,19 @@ export function postgresExperiments(database: Database): ExperimentStore {
       const { bind, values } = createBinder();
       const from = selected(projectId, query, bind);
       const order = sortedBy(query.sort, bind);
-      const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
-      const rows = await database.query(`${SELECT} ${from} ORDER BY ${order} ${limits}`, values);
-      const items = await withTags(database, rows);
-      if (!page) return { items, total: items.length };
-      const counting = createBinder();
-      const counted = await database.maybeOne(
-        `SELECT count(*) AS total ${selected(projectId, query, counting.bind)}`,
-        counting.values,
-      );
-      return { items, total: z.number().parse(counted?.total) };
+      const limits = `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}`;
+      const rows = await database.query(`SELECT r.id ${from} ORDER BY ${order} ${limits}`, values);
+      const { items: ids, hasMore } = pageFrom(rows.map(idOf), page.limit);
+      return { items: await byIds(database, projectId, ids), hasMore };
     },
     async ids(projectId) {
-      const rows = await database.query('SELECT run_id FROM experiments WHERE project_id = $1', [projectId]);
-      return rows.map((row) => z.string().parse(row.run_id));
+      const rows = await database.query(
+        `SELECT id FROM runs WHERE project_id = $1 AND kind = 'experiment' ORDER BY created_at DESC, id DESC`,
+        [projectId],
+      );
+      return rows.map(idOf);
     },
+    byIds: (projectId, ids) => byIds(database, projectId, ids),
     async lastFinished(projectId, { tag, name, pick }, except) {
       const { bind, values } = createBinder();
       const project = bind(projectId, 'uuid');

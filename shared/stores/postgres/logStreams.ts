@@ -4,6 +4,7 @@ import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/p
 import { type Binder, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
 import { type Database, isUniqueViolation } from './connect.ts';
 import { missingReference } from './missingReference.ts';
+import { pageFrom, rowsFor } from './pageOf.ts';
 
 const LogStreamRow = z
   .object({
@@ -79,17 +80,11 @@ export function postgresLogStreams(database: Database): LogStreamStore {
       const { bind, values } = createBinder();
       const direction = query.sort?.ascending ? 'ASC' : 'DESC';
       const selected = select(projectId, query, bind);
-      const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
+      const limits = page ? `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
       const order = `ORDER BY ${query.sort?.name ?? 'created_at'} ${direction}, id ${direction}`;
       const rows = await database.query(`SELECT * ${selected} ${order} ${limits}`, values);
       const items = z.array(LogStreamRow).parse(rows);
-      if (!page) return { items, total: items.length };
-      const counting = createBinder();
-      const counted = await database.maybeOne(
-        `SELECT count(*) AS total ${select(projectId, query, counting.bind)}`,
-        counting.values,
-      );
-      return { items, total: z.number().parse(counted?.total) };
+      return pageFrom(items, page?.limit ?? items.length);
     },
     async get(projectId, logStreamId) {
       const row = await database.maybeOne(`SELECT * FROM runs WHERE id = $1 AND project_id = $2 AND kind = 'log_stream'`, [

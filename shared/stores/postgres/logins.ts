@@ -146,9 +146,8 @@ export function postgresLogins(database: Database): Logins {
       pageOf(
         database,
         {
-          page: `SELECT id, address, user_agent, created_at, last_used, expires_at FROM login_sessions
+          sql: `SELECT id, address, user_agent, created_at, last_used, expires_at FROM login_sessions
             WHERE user_id = $1 AND expires_at > now() ORDER BY last_used DESC, id`,
-          count: 'SELECT count(*) AS total FROM login_sessions WHERE user_id = $1 AND expires_at > now()',
           params: [userId],
         },
         page,

@@ -8,6 +8,7 @@ import { Membership, membershipOf } from './about.ts';
 import { collaboratorStore } from './collaborators.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
 import type { Database, Queries } from './connect.ts';
+import { pageFrom, rowsFor } from './pageOf.ts';
 
 const ProjectRow = z
   .object({
@@ -55,6 +56,13 @@ const Total = z.object({ total: z.number() });
 const columns = 'p.id, p.name, p.type, p.description, p.labels, p.created_by, p.created_at, p.updated_at';
 const runCount = '(SELECT count(*) FROM runs r WHERE r.project_id = p.id)';
 
+/** Project `p` is one of user `userId`'s, by name or through a group. It is read from the user's side: they may be a member of few projects among many. */
+const isMember = (userId: string) => `p.id IN (
+  SELECT c.project_id FROM project_users c WHERE c.user_id = ${userId}
+  UNION ALL
+  SELECT c.project_id FROM project_groups c JOIN user_group_members g ON g.group_id = c.group_id AND g.user_id = ${userId} AND g.role <> 'pending'
+)`;
+
 const sortSql = {
   name: 'p.name',
   type: 'p.type',
@@ -92,12 +100,13 @@ function condition(filter: ProjectQuery['filters'][number], bind: Binder['bind']
 function visible(viewer: Viewer, query: ProjectQuery, bind: Binder['bind']): { from: string; membership: () => string } {
   // Bound where it is first used: Postgres refuses a value that no placeholder stands for.
   let user: string | undefined;
-  const membership = () => {
+  const userOf = () => {
     user ??= bind(viewer.userId, 'uuid');
-    return membershipOf(user);
+    return user;
   };
+  const membership = () => membershipOf(userOf());
   const conditions = query.filters.map((filter) => condition(filter, bind));
-  if (!viewer.seesAll) conditions.push(`${membership()} IS NOT NULL`);
+  if (!viewer.seesAll) conditions.push(isMember(userOf()));
   if (viewer.onlyProjectId !== undefined) conditions.push(`p.id = ${bind(viewer.onlyProjectId, 'uuid')}`);
   return { from: `FROM projects p ${where(conditions)}`, membership };
 }
@@ -169,13 +178,13 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
       const since = () => (viewer.seesAll ? 'p.created_at' : seenSince(bind(viewer.userId, 'uuid')));
       const by = isNamed ? since() : query.sort ? sortSql[query.sort.name] : 'p.created_at';
       const direction = isNamed || query.sort?.ascending ? 'ASC' : 'DESC';
-      const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
+      const limits = page ? `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
       const rows = await database.query(
         `SELECT ${columns}, ${membership()} AS membership ${from} ORDER BY ${by} ${direction}, p.id ${direction} ${limits}`,
         values,
       );
       const items = rows.map((row) => ({ ...ProjectRow.parse(row), membership: Membership.parse(row.membership) }));
-      return { items, total: page ? await count(viewer, query) : items.length };
+      return pageFrom(items, page?.limit ?? items.length);
     },
     count,
     update: (projectId, { name, labels, description }, viewer) =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AssetViewer } from '../../assets/assetAccess.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import type { NewPromptVersion, Prompt, PromptStore, PromptVersion } from '../../prompts/prompts.ts';
 import type { PromptTemplate } from '../../prompts/render.ts';
@@ -7,6 +8,7 @@ import { PromptRunSettings, Template, type TemplateFilter } from '../../wire/pro
 import { addOwner, listedNames, listedSql, markDeleted } from './assetAccess.ts';
 import { type Binder, createBinder, idCondition, textCondition } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import { idOf, pageFrom, rowsFor } from './pageOf.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const VersionRow = z
@@ -70,6 +72,19 @@ const selectPrompts = `SELECT t.id, t.name, t.selected_version, t.created_at, t.
 const selectVersions = `SELECT v.*, t.name, ${userInfoSql('u')} AS created_by_user
   FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id JOIN users u ON u.id = v.created_by`;
 
+/** A condition on prompts `t`: they are found, and in the viewer's list. Hidden ones are found by name only. */
+function listed(viewer: AssetViewer, filters: readonly TemplateFilter[]): { where: string; values: unknown[] } {
+  const { values, bind } = createBinder();
+  const namesOne = filters.some((filter) => filter.name === 'name' && filter.operator === 'eq');
+  const where = [
+    't.deleted_at IS NULL',
+    ...(namesOne ? [] : ['NOT t.hidden']),
+    ...filters.map((filter) => filterSql(filter, bind)),
+    listedSql('prompt', 't', viewer, bind),
+  ].join(' AND ');
+  return { where, values };
+}
+
 export function promptStore(database: Database): PromptStore {
   /** Prompts with all their versions, in two statements. */
   const prompts = async (sql: string, params: unknown[]): Promise<Prompt[]> => {
@@ -117,34 +132,31 @@ export function promptStore(database: Database): PromptStore {
     },
 
     async query({ viewer, filters, sort, page }) {
-      const { values, bind } = createBinder();
-      const namesOne = filters.some((filter) => filter.name === 'name' && filter.operator === 'eq');
-      const where = [
-        't.deleted_at IS NULL',
-        ...(namesOne ? [] : ['NOT t.hidden']),
-        ...filters.map((filter) => filterSql(filter, bind)),
-        listedSql('prompt', 't', viewer, bind),
-      ].join(' AND ');
+      const { where, values } = listed(viewer, filters);
       const order = sort ? `t.${sort.name} ${sort.ascending ? 'ASC' : 'DESC'}` : 't.updated_at DESC';
-      const counted = await database.maybeOne(`SELECT count(*)::int AS total FROM prompt_templates t WHERE ${where}`, values);
-      const found = await prompts(
-        `${selectPrompts} WHERE ${where} ORDER BY ${order}, t.created_at DESC, t.id LIMIT ${page.limit} OFFSET ${page.starting_token}`,
+      const found = await database.query(
+        `SELECT t.id FROM prompt_templates t WHERE ${where} ORDER BY ${order}, t.created_at DESC, t.id
+         LIMIT ${rowsFor(page.limit)} OFFSET ${page.starting_token}`,
         values,
       );
-      return { prompts: found, total: Total.parse(counted).total };
+      const { items: ids, hasMore } = pageFrom(found.map(idOf), page.limit);
+      const byId = new Map((await prompts(`${selectPrompts} WHERE t.id = ANY ($1::uuid[])`, [ids])).map((one) => [one.id, one]));
+      return { items: ids.flatMap((id) => byId.get(id) ?? []), hasMore };
+    },
+
+    async count({ viewer, filters }) {
+      const { where, values } = listed(viewer, filters);
+      return Total.parse(await database.maybeOne(`SELECT count(*)::int AS total FROM prompt_templates t WHERE ${where}`, values))
+        .total;
     },
 
     async versions(promptId, sort, page) {
       const order = sort ? `v.${sort.name} ${sort.ascending ? 'ASC' : 'DESC'}` : 'v.version DESC';
       const rows = await database.query(
-        `${selectVersions} WHERE v.template_id = $1 ORDER BY ${order}, v.version DESC LIMIT ${page.limit} OFFSET ${page.starting_token}`,
+        `${selectVersions} WHERE v.template_id = $1 ORDER BY ${order}, v.version DESC LIMIT ${rowsFor(page.limit)} OFFSET ${page.starting_token}`,
         [promptId],
       );
-      const counted = await database.maybeOne(
-        'SELECT count(*)::int AS total FROM prompt_template_versions WHERE template_id = $1',
-        [promptId],
-      );
-      return { versions: rows.map((row) => VersionRow.parse(row)), total: Total.parse(counted).total };
+      return pageFrom(z.array(VersionRow).parse(rows), page.limit);
     },
 
     async version(versionId) {

@@ -11,6 +11,7 @@ import {
 } from '../../wire/scorers.ts';
 import { markDeleted } from './assetAccess.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import { pageFrom, rowsFor } from './pageOf.ts';
 
 const JudgeDefinitionRow = z.object({
   template: ChainPollTemplate,
@@ -170,12 +171,9 @@ export function scorerStore(database: Database): ScorerStore {
     async versions(scorerId, offset, limit) {
       const rows = await database.query(
         'SELECT * FROM scorer_versions WHERE scorer_id = $1 ORDER BY version DESC OFFSET $2 LIMIT $3',
-        [scorerId, offset, limit],
+        [scorerId, offset, rowsFor(limit)],
       );
-      const counted = await database.maybeOne('SELECT count(*)::int AS total FROM scorer_versions WHERE scorer_id = $1', [
-        scorerId,
-      ]);
-      return { versions: rows.map((row) => VersionRow.parse(row)), total: z.number().parse(counted?.total) };
+      return pageFrom(z.array(VersionRow).parse(rows), limit);
     },
     async runExists(projectId, runId, kinds) {
       const row = await database.maybeOne(

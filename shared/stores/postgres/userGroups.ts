@@ -45,8 +45,7 @@ export function postgresUserGroups(database: Database): UserGroups {
       return pageOf(
         database,
         {
-          page: `SELECT g.id, g.name, g.description, g.visibility, g.created_at ${visible} ORDER BY g.created_at, g.id`,
-          count: `SELECT count(*) AS total ${visible}`,
+          sql: `SELECT g.id, g.name, g.description, g.visibility, g.created_at ${visible} ORDER BY g.created_at, g.id`,
           params: [viewerId, seesHidden],
         },
         page,

@@ -1,0 +1,270 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fc, test as properties } from '@fast-check/vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { PageOf } from '../../shared/accounts/accountStore.ts';
+import type { AssetViewer } from '../../shared/assets/assetAccess.ts';
+import { annotationQueues } from '../../shared/stores/postgres/annotationQueues.ts';
+import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
+import type { Database } from '../../shared/stores/postgres/connect.ts';
+import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
+import { postgresExperiments } from '../../shared/stores/postgres/experimentStore.ts';
+import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
+import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
+import { promptStore } from '../../shared/stores/postgres/prompts.ts';
+import { analyzeChanged } from '../../shared/stores/postgres/statistics.ts';
+import { projectRoles } from '../../shared/wire/accounts.ts';
+import { openSeededDatabase } from '../support/seedPostgres.ts';
+
+const THINGS = 1_000;
+/** Rows that the search for a page may look at beside those of the page and before it: the others of the same time. */
+const ALIKE = 10;
+/** What a row may be looked at for, say by a key and for a role. */
+const ROWS_EACH = 2;
+
+const id = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+const [admin, maker, guest, stranger] = [id(1), id(2), id(3), id(4)] as const;
+const [project, otherProject] = [id(1), id(2)] as const;
+
+/** Things of each kind: names in no order, and so few times that many are the same. Of four, one is the organization's, and one a project's. */
+const FILL = `
+  INSERT INTO users (id, email, role) SELECT ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, n || '@example.com', 'user' FROM generate_series(1, 4) n;
+  INSERT INTO projects (id, name, type, created_by) VALUES ('${project}', 'project', 'gen_ai', '${admin}'), ('${otherProject}', 'other', 'gen_ai', '${admin}');
+  INSERT INTO user_groups (id, name, visibility, created_by) VALUES ('${project}', 'group', 'public', '${admin}');
+  INSERT INTO user_group_members (group_id, user_id, role) VALUES ('${project}', '${guest}', 'member'), ('${project}', '${stranger}', 'pending');
+  CREATE TEMP TABLE thing AS SELECT gen_random_uuid() AS id, n, md5(n::text) AS name, CASE n % 5 WHEN 0 THEN '${guest}'::uuid ELSE '${maker}'::uuid END AS maker,
+    timestamptz '2026-01-01' + n % 300 * interval '1 day' AS created_at, timestamptz '2026-02-01' + n % 400 * interval '1 day' AS updated_at,
+    n % 4 = 1 AS organization, CASE WHEN n % 4 = 2 THEN '${project}'::uuid END AS project_id, ARRAY['owner', 'editor', 'annotator', 'viewer'] AS roles
+    FROM generate_series(1, ${THINGS}) n;
+  INSERT INTO datasets (id, name, current_version_index, next_row_key, next_column_key, created_by, created_at, updated_at, organization, project_id)
+    SELECT id, name, 1, 1, 1, maker, created_at, updated_at, organization, project_id FROM thing;
+  INSERT INTO dataset_versions (dataset_id, version_index, content_id, num_rows, columns, rows_added, rows_removed, rows_edited, columns_added, columns_removed, columns_renamed, created_by, created_at)
+    SELECT id, 1, id, n % 13, '[]', 0, 0, 0, 0, 0, 0, maker, created_at FROM thing;
+  INSERT INTO dataset_projects (dataset_id, project_id, last_used_at) SELECT id, '${otherProject}', created_at FROM thing WHERE n % 17 = 0;
+  INSERT INTO prompt_templates (id, name, selected_version, created_by, created_at, updated_at, organization, project_id)
+    SELECT id, name, 1, maker, created_at, updated_at, organization, project_id FROM thing;
+  INSERT INTO prompt_template_versions (id, template_id, version, template, raw, settings, model_changed, settings_changed, content_changed, created_by, created_at, updated_at)
+    SELECT id, id, 1, '"text"', false, '{}', false, false, false, maker, created_at, created_at FROM thing;
+  INSERT INTO dataset_users (id, asset_id, user_id, role) SELECT id, id, maker, roles[1 + n % 3] FROM thing;
+  INSERT INTO prompt_users (id, asset_id, user_id, role) SELECT id, id, maker, roles[1 + n % 3] FROM thing;
+  INSERT INTO dataset_users (id, asset_id, user_id, role) SELECT gen_random_uuid(), id, '${stranger}', roles[1 + n % 4] FROM thing WHERE n % 9 = 0;
+  INSERT INTO dataset_groups (id, asset_id, group_id, role) SELECT id, id, '${project}', roles[1 + n % 4] FROM thing WHERE n % 8 = 0;
+  INSERT INTO runs (id, project_id, kind, name, created_by, created_at, updated_at)
+    SELECT id, '${project}', CASE n % 2 WHEN 0 THEN 'experiment' ELSE 'log_stream' END, name, maker, created_at, updated_at FROM thing;
+  INSERT INTO experiment_groups (id, project_id, name) VALUES ('${id(1)}', '${project}', 'first'), ('${id(2)}', '${project}', 'second');
+  INSERT INTO experiments (run_id, project_id, group_id, prompt_template_version_id, aggregates)
+    SELECT id, '${project}', CASE WHEN n % 3 = 0 THEN '${id(1)}'::uuid ELSE '${id(2)}'::uuid END, id,
+      CASE WHEN n % 5 > 0 THEN jsonb_build_object('rankingScore', n % 50, 'rolledUp', jsonb_build_object('figure', n % 19)) END FROM thing WHERE n % 2 = 0;
+  INSERT INTO projects (id, name, type, created_by, created_at, updated_at) SELECT id, name, 'gen_ai', maker, created_at, updated_at FROM thing;
+  INSERT INTO project_users (id, project_id, user_id, role) SELECT id, id, maker, 'owner' FROM thing;
+  INSERT INTO annotation_queues (id, name, created_by, created_at, updated_at) SELECT id, name, maker, created_at, updated_at FROM thing;
+  INSERT INTO annotation_queue_users (id, queue_id, user_id, role, track_progress) SELECT id, id, maker, 'owner', true FROM thing;`;
+
+let folder: string;
+let database: Database;
+let stores: ReturnType<typeof storesOver>;
+/** The most rows that a part of each statement of {@link explained} looked at. */
+const looked: number[] = [];
+let explained: ReturnType<typeof storesOver>;
+
+const storesOver = (database: Database) => ({
+  datasets: datasetStore(database),
+  prompts: promptStore(database),
+  experiments: postgresExperiments(database),
+  'log streams': postgresLogStreams(database),
+  projects: postgresProjects(database),
+  'annotation queues': annotationQueues(database),
+});
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-lists-'));
+  database = await openSeededDatabase(join(folder, 'postgres'));
+  await database.exec(FILL);
+  await analyzeChanged(database);
+  stores = storesOver(database);
+  explained = storesOver({
+    ...database,
+    async query(sql, params) {
+      const [row] = await database.query(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`, params);
+      const [{ Plan }] = z.tuple([z.object({ Plan: z.custom<PlanNode>() })]).parse(row?.['QUERY PLAN']);
+      looked.push(mostRows(Plan));
+      return database.query(sql, params);
+    },
+  });
+});
+afterAll(async () => {
+  await database.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface PlanNode {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
+/** The most rows that one node of the plan looked at. */
+const mostRows = (node: PlanNode): number =>
+  Math.max(
+    (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+    ...(node.Plans ?? []).map(mostRows),
+  );
+
+const everyRole = [...projectRoles];
+const viewers: Record<string, AssetViewer> = {
+  administrator: { userId: admin, everything: true, limited: false, projects: [], grants: everyRole },
+  maker: { userId: maker, everything: false, limited: false, projects: [], grants: everyRole },
+  'maker with a key of a project': {
+    userId: maker,
+    everything: false,
+    limited: true,
+    projects: [{ id: project, role: 'editor' }],
+    grants: everyRole,
+  },
+  'member of a group': { userId: guest, everything: false, limited: false, projects: [], grants: everyRole },
+  'member of projects': {
+    userId: stranger,
+    everything: false,
+    limited: false,
+    projects: [
+      { id: project, role: 'viewer' },
+      { id: otherProject, role: 'editor' },
+    ],
+    grants: everyRole,
+  },
+  'who asks for what they may change': {
+    userId: stranger,
+    everything: false,
+    limited: false,
+    projects: [{ id: project, role: 'viewer' }],
+    grants: ['owner', 'editor'],
+  },
+};
+
+type Named = { id: string; name: string };
+type Sort = { name: string; ascending: boolean } | null;
+interface List {
+  sorts: readonly string[];
+  /** The sorts for which there is an index. */
+  indexed: readonly string[];
+  read(
+    stores: ReturnType<typeof storesOver>,
+    viewer: AssetViewer,
+    sort: never,
+    page: { limit: number; offset: number },
+  ): Promise<PageOf<Named>>;
+}
+const times = ['created_at', 'updated_at'];
+const runViewer = ({ userId, everything }: AssetViewer) => ({ userId, seesAll: everything, onlyProjectId: undefined });
+const lists: Record<string, List> = {
+  datasets: {
+    sorts: ['name', 'num_rows', 'project_count', ...times],
+    indexed: ['name', ...times],
+    read: (stores, viewer, sort, { limit, offset }) =>
+      stores.datasets.query({ viewer, filters: [], sort, page: { limit, starting_token: offset } }),
+  },
+  prompts: {
+    sorts: ['name', ...times],
+    indexed: ['name', ...times],
+    read: (stores, viewer, sort, { limit, offset }) =>
+      stores.prompts.query({ viewer, filters: [], sort, page: { limit, starting_token: offset } }),
+  },
+  experiments: {
+    sorts: ['name', 'series', 'metrics/figure', ...times],
+    indexed: ['created_at'],
+    read: (stores, _, sort, page) => stores.experiments.list(project, { filters: [], sort }, page),
+  },
+  'log streams': {
+    sorts: ['name', ...times],
+    indexed: ['name', 'created_at'],
+    read: (stores, _, sort, page) => stores['log streams'].find(project, { filters: [], sort }, page),
+  },
+  projects: {
+    sorts: ['name', 'type', 'runs', 'bookmark', ...times],
+    indexed: ['name', 'created_at'],
+    read: (stores, viewer, sort, page) => stores.projects.find(runViewer(viewer), { filters: [], sort }, page),
+  },
+  'annotation queues': {
+    sorts: ['name', 'created_by', 'num_users', 'overall_progress', ...times],
+    indexed: ['name', ...times],
+    read: (stores, viewer, sort, page) => stores['annotation queues'].queues(runViewer(viewer), { filters: [], sort }, page),
+  },
+};
+const sortOf = (name: string | null, ascending: boolean): Sort => (name === null ? null : { name, ascending });
+
+describe.each(Object.entries(lists))('the list of %s', (_, { sorts, indexed, read }) => {
+  properties.prop(
+    [
+      fc.constantFrom(null, ...sorts),
+      fc.boolean(),
+      fc.constantFrom(...Object.values(viewers)),
+      fc.integer({ min: THINGS / 8, max: THINGS }),
+    ],
+    { numRuns: 12 },
+  )('pages follow each other without a gap or a repeat', async (name, ascending, viewer, limit) => {
+    const sort = sortOf(name, ascending) as never;
+    const whole = await read(stores, viewer, sort, { limit: 2 * THINGS, offset: 0 });
+    expect(whole.hasMore).toBe(false);
+    const ids = whole.items.map((item) => item.id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const paged: string[] = [];
+    for (let more = true; more; ) {
+      const page = await read(stores, viewer, sort, { limit, offset: paged.length });
+      paged.push(...page.items.map((item) => item.id));
+      more = page.hasMore;
+      expect(more).toBe(paged.length < ids.length);
+    }
+    expect(paged).toEqual(ids);
+    if (name === 'name') {
+      const names = whole.items.map((item) => item.name);
+      expect(names).toEqual(ascending ? names.toSorted() : names.toSorted().reverse());
+    }
+  });
+
+  test.each([null, ...indexed].flatMap((name) => [sortOf(name, true), sortOf(name, false)]))(
+    'a page in the order %o reads a page',
+    async (sort) => {
+      for (const offset of [0, 20]) {
+        looked.length = 0;
+        const { items, hasMore } = await read(explained, viewers.administrator as AssetViewer, sort as never, {
+          limit: 20,
+          offset,
+        });
+        expect([items.length, hasMore]).toEqual([20, true]);
+        // The first statement finds the ids of the page. The others read what it shows, by these ids.
+        expect(looked[0]).toBeLessThanOrEqual(ROWS_EACH * (offset + 21 + ALIKE));
+      }
+    },
+  );
+});
+
+describe.each(Object.entries(viewers))('the list of %s', (_, viewer) => {
+  const page = { limit: 2 * THINGS, starting_token: 0 };
+  test.each([
+    ['dataset', () => stores.datasets.query({ viewer, filters: [], sort: null, page })],
+    ['prompt', () => stores.prompts.query({ viewer, filters: [], sort: null, page })],
+  ] as const)('holds each %s on which they have one of the roles', async (kind, list) => {
+    const all = (await database.query('SELECT id FROM thing')).map((row) => String(row.id));
+    const roles = await postgresAssets(database).grants(kind, viewer, all);
+    const allowed = all.filter((one) => viewer.grants.some((grant) => grant === roles.get(one)));
+    expect(allowed.length).toBeGreaterThan(0);
+    expect((await list()).items.map((item) => item.id).sort()).toEqual(allowed.sort());
+  });
+});
+
+test('experiments are ranked in their groups, whichever of them are read', async () => {
+  const { experiments } = stores;
+  const ids = await experiments.ids(project);
+  const all = await experiments.byIds(project, ids);
+  expect(all.map((one) => one.id)).toEqual(ids);
+  for (const one of all) {
+    const rivals = all.filter((other) => other.group.id === one.group.id && other.ranking !== null);
+    const better = rivals.filter((other) => (other.ranking?.score ?? 0) > (one.ranking?.score ?? 0));
+    expect(one.ranking?.rank).toBe(one.ranking ? better.length + 1 : undefined);
+    expect(one.ranking?.isWinner).toBe(one.ranking ? better.length === 0 && rivals.length > 1 : undefined);
+  }
+  const some = ids.filter((_, index) => index % 7 === 0);
+  expect(await experiments.byIds(project, some)).toEqual(all.filter((one) => some.includes(one.id)));
+});
