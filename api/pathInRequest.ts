@@ -12,22 +12,22 @@ export interface RequestParts {
  * parameter of its path.
  */
 export function pathInRequest(parts: RequestParts, named: Named | undefined): InvalidItem['loc'] {
-  const path = named && (named.below === undefined ? pathIn(parts, named.texts) : pathBelow(parts, named.below, named.texts));
+  const path = named && (named.below === undefined ? pathIn(parts, named) : pathBelow(parts, named.below, named));
   if (path) return path;
   if ('body' in parts) return ['body'];
   const parameter = Object.keys(parts.path ?? {}).at(-1);
   return parameter === undefined ? ['query'] : ['path', parameter];
 }
 
-function pathBelow({ body }: RequestParts, key: string, texts: readonly string[]): InvalidItem['loc'] | undefined {
-  const path = pathIn((body as Record<string, unknown> | null | undefined)?.[key], texts);
+function pathBelow({ body }: RequestParts, key: string, named: Named): InvalidItem['loc'] | undefined {
+  const path = pathIn((body as Record<string, unknown> | null | undefined)?.[key], named);
   return path && ['body', key, ...path];
 }
 
 /** The place of the first of the texts that is there. */
-function pathIn(value: unknown, texts: readonly string[]): InvalidItem['loc'] | undefined {
+function pathIn(value: unknown, { texts, isPart = false }: Named): InvalidItem['loc'] | undefined {
   for (const text of texts) {
-    const path = pathOf(value, text);
+    const path = isPart ? pathOfPart(value, text) : pathOf(value, text);
     if (path) return path;
   }
   return undefined;
@@ -39,6 +39,16 @@ function pathOf(value: unknown, text: string): InvalidItem['loc'] | undefined {
   for (const [key, inner] of Object.entries(value)) {
     // What a filter compares with names nothing, whatever it says.
     const below = key === 'value' ? undefined : pathOf(inner, text);
+    if (below) return [Array.isArray(value) ? Number(key) : key, ...below];
+  }
+  return undefined;
+}
+
+function pathOfPart(value: unknown, part: string): InvalidItem['loc'] | undefined {
+  if (typeof value === 'string') return value.includes(part) ? [] : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const below = key.includes(part) ? [] : pathOfPart(inner, part);
     if (below) return [Array.isArray(value) ? Number(key) : key, ...below];
   }
   return undefined;

@@ -302,7 +302,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       tag,
       access: inProject,
       params: OneProject,
-      query: z.object({ template_name: z.string(), version: versionNumber.optional() }),
+      query: z.object({ template_name: z.string().trim(), version: versionNumber.optional() }),
       response: TemplateVersionResponse,
       handle: async ({ params, query }) =>
         toTemplateVersion(

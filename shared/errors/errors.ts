@@ -56,6 +56,8 @@ export type ErrorName = keyof typeof errorCodes;
 
 export interface Named {
   texts: readonly string[];
+  /** Names the first text or key that has one of `texts` in it, not only one that is it. */
+  isPart?: boolean;
   /** The key of the body below which it is named, where only that one can be meant. */
   below?: string;
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ProjectRole, permissionsOf, UserInfo } from './accounts.ts';
 import { AnnotationAggregate, AnnotationRating, Label } from './annotationRatings.ts';
-import { BodyFlag, PageFields, Uuid } from './common.ts';
+import { BodyFlag, NameOf, orDefault, PageFields, Uuid } from './common.ts';
 import { NameOrText } from './datasets.ts';
 import { DeletionFilterExpression, type Filter, FilterExpression } from './filters.ts';
 import { IdFilter, NameFilter, NumberFilter, TimeFilter } from './listFilters.ts';
-import { MAX_PAGE, SelectColumns, SortClause } from './recordSearch.ts';
+import { RecordLimit, SelectColumns, SortClause } from './recordSearch.ts';
 
 // Queues of records that people rate.
 
@@ -76,7 +76,7 @@ export type StoredConstraints = z.output<typeof StoredConstraints>;
 const Criteria = z.string().min(1);
 export const AnnotationTemplateCreate = z
   .object({
-    name: Label,
+    name: NameOf(255),
     include_explanation: BodyFlag(false),
     criteria: Criteria.nullish(),
     constraints: AnnotationConstraints,
@@ -91,7 +91,7 @@ export const CreateQueueTemplateRequest = z
   })
   .meta({ id: 'CreateQueueTemplateRequest' });
 export const AnnotationTemplateUpdate = z
-  .object({ name: Label, criteria: Criteria.nullable() })
+  .object({ name: NameOf(255), criteria: Criteria.nullable() })
   .meta({ id: 'AnnotationTemplateUpdate' });
 export const AnnotationTemplateReorder = z
   .object({ ordering: z.array(Uuid).max(10_000) })
@@ -284,11 +284,7 @@ export const AnnotationQueuePartialSearchRequest = z
       .min(0)
       .nullish()
       .transform((given) => given ?? 0),
-    limit: z
-      .int()
-      .min(0)
-      .nullish()
-      .transform((given) => Math.min(given ?? 100, MAX_PAGE)),
+    limit: orDefault(RecordLimit, 100),
     previous_last_row_id: Uuid.nullish(),
     filter_tree: FilterExpression.nullish(),
     sort: SortClause.nullish(),

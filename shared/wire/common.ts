@@ -6,6 +6,9 @@ export const Uuid = z.uuidv4().toLowerCase();
 /** A name, without blanks around it: it is found by what was sent, with or without them. */
 export const NameOf = (most: number) => z.string().trim().min(1).max(most);
 
+/** The key, value or kind of a tag of an experiment, without blanks around it, as it is looked for. */
+export const TagText = z.string().trim().max(256);
+
 /** ISO 8601 with an offset or `Z`; a time without an offset is read as UTC, as existing clients mean it. */
 export const Timestamp = z.iso.datetime({ offset: true, local: true });
 

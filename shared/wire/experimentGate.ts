@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from './common.ts';
+import { NameOf, TagText, Uuid } from './common.ts';
 
 const number = z.number().nullable();
 const count = z.int();
@@ -18,13 +18,10 @@ export const GateRequest = z
       .strictObject({
         experiment_id: Uuid.nullish(),
         tag: z
-          .strictObject({ key: z.string().min(1).max(256), value: z.string().max(256) })
+          .strictObject({ key: NameOf(256), value: TagText })
           .nullish()
           .describe('The experiment with this tag that ended last, such as the last one of a branch.'),
-        name: z
-          .string()
-          .min(1)
-          .max(1_000)
+        name: NameOf(1_000)
           .nullish()
           .describe(
             'The newest run of this name that ended with rows that did not fail, an earlier one where there is one; of the own series always an earlier one. The whole name of one run: that run.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { UserInfo } from './accounts.ts';
 import { RatingAggregates } from './annotationRatings.ts';
-import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
+import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, TagText, Timestamp, Uuid } from './common.ts';
 import { FilterList } from './filters.ts';
 import { IdFilter, NameFilter, numberFields, numbersFit, TimeFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
@@ -197,9 +197,8 @@ const TrialAggregates = z
   })
   .meta({ id: 'TrialAggregates' });
 
-const TagText = z.string().max(256);
 export const RunTagCreateRequest = z
-  .object({ key: TagText, value: TagText, tag_type: z.string().max(256) })
+  .object({ key: TagText, value: TagText, tag_type: TagText })
   .meta({ id: 'RunTagCreateRequest' });
 export type RunTagCreateRequest = z.output<typeof RunTagCreateRequest>;
 

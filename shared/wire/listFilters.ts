@@ -20,7 +20,7 @@ const partsRule = { path: ['value'], error: `contains takes at most ${MAX_PARTS}
 export const IdFilter = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), operator: orDefault(matching, 'eq'), value: ValueOrList }).refine(hasFewParts, partsRule);
 
-const trimmed = (value: string | string[]) => (Array.isArray(value) ? value.map((one) => one.trim()) : value.trim());
+export const trimmed = (value: string | string[]) => (Array.isArray(value) ? value.map((one) => one.trim()) : value.trim());
 
 /** Of names, which are stored without blanks around them: whole names are looked for without them as well. */
 export const NameFilter = <const N extends string>(name: N, caseSensitive = true) =>

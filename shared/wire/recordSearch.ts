@@ -7,8 +7,7 @@ import { ScorerConfig } from './scorers.ts';
 import { ExtendedRecord, PartialRecord } from './storedRecords.ts';
 import { ComparedTime } from './time.ts';
 
-/** A page holds at most this many records; a larger `limit` is taken as this. */
-export const MAX_PAGE = 10_000;
+const MAX_PAGE = 10_000;
 
 /** The run that a request is about; the service wants exactly one of the three. */
 export const RunSelector = {
@@ -19,9 +18,10 @@ export const RunSelector = {
 
 const offset = z.int().min(0);
 // None at all is a page too: who asks for it wants the total.
-const limit = z
+export const RecordLimit = z
   .int()
   .min(0)
+  .describe(`Records of a page, at most ${MAX_PAGE}: a larger number is taken as that one, and the answer's \`limit\` says so.`)
   .transform((given) => Math.min(given, MAX_PAGE));
 
 export const SortClause = z
@@ -44,9 +44,9 @@ const queryFields = {
   ...RunSelector,
   ...filterFields,
   starting_token: offset.nullish(),
-  limit: limit.nullish(),
+  limit: RecordLimit.nullish(),
   /** The specification's form of paging; it wins over the two keys above. */
-  pagination: z.object({ starting_token: offset.nullish(), limit: limit.nullish() }).nullish(),
+  pagination: z.object({ starting_token: offset.nullish(), limit: RecordLimit.nullish() }).nullish(),
   previous_last_row_id: Uuid.nullish(),
   sort: SortClause.nullish(),
   truncate_fields: BodyFlag(false),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BodyFlag, NameOf, orDefault, PageFields, Timestamp, Uuid } from './common.ts';
-import { NameFilter, TimeFilter } from './listFilters.ts';
+import { NameFilter, TimeFilter, trimmed } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 
 /** Kinds of records as the interface lists them for scorers; clients also send `control`. */
@@ -220,7 +220,7 @@ export const CreateScorerRequest = z.object({
   ...scorerSettings,
   name: NameOf(255),
   id: Uuid.nullish(),
-  label: z.string().max(255).nullish(),
+  label: z.string().trim().max(255).nullish(),
   scorer_type: ScorerType,
   deprecated: z.boolean().nullish(),
   required_scorers: texts.nullish(),
@@ -324,14 +324,16 @@ const collection = z.enum(['eq', 'contains', 'one_of', 'not_in']);
 
 const ScorerFilter = z.discriminatedUnion('name', [
   NameFilter('name', false),
-  z.object({
-    name: z.literal('label'),
-    operator: matching,
-    value: textOrTexts,
-    case_sensitive: BodyFlag(true),
-    // false: a value that matches no label may match the scorer's name
-    strict: BodyFlag(true),
-  }),
+  z
+    .object({
+      name: z.literal('label'),
+      operator: matching,
+      value: textOrTexts,
+      case_sensitive: BodyFlag(true),
+      // false: a value that matches no label may match the scorer's name
+      strict: BodyFlag(true),
+    })
+    .transform((filter) => (filter.operator === 'contains' ? filter : { ...filter, value: trimmed(filter.value) })),
   z.object({ name: z.literal('id'), operator: orDefault(matching, 'eq'), value: textOrTexts }),
   z.object({ name: z.literal('creator'), operator: orDefault(matching, 'eq'), value: textOrTexts }),
   z.object({ name: z.literal('scorer_type'), operator: equality, value: textOrTexts }),

@@ -15,7 +15,7 @@ import { type Database, openDatabase } from '../../shared/stores/postgres/connec
 const migrations = join(import.meta.dirname, '../../shared/stores/postgres/migrations');
 const [maker, other, project, another] = [newId(), newId(), newId(), newId()];
 const ids: Record<AssetKind, string> = { dataset: newId(), prompt: newId(), scorer: newId(), integration: newId() };
-const shared = newId();
+const [shared, run] = [newId(), newId()];
 
 let directory: string;
 let database: Database;
@@ -32,8 +32,11 @@ beforeAll(async () => {
     INSERT INTO projects (id, name, type, created_by) VALUES ('${project}', 'one', 'gen_ai', '${maker}'), ('${another}', 'two', 'gen_ai', '${maker}');
     INSERT INTO projects (id, name, type, created_by, created_at) VALUES ('${newId()}', ' three', 'gen_ai', '${maker}', '2026-01-01'),
       ('${newId()}', E'three\\n', 'gen_ai', '${maker}', '2026-01-02'), ('${newId()}', E'one\\u00a0', 'gen_ai', '${maker}', '2026-01-03');
-    INSERT INTO runs (id, project_id, kind, name, created_by) VALUES ('${newId()}', '${project}', 'log_stream', ' main ', '${maker}'),
+    INSERT INTO runs (id, project_id, kind, name, created_by) VALUES ('${run}', '${project}', 'log_stream', ' main ', '${maker}'),
       ('${newId()}', '${another}', 'log_stream', 'main ', '${maker}');
+    INSERT INTO run_tags (id, project_id, run_id, key, value, tag_type, created_by) VALUES
+      ('${newId()}', '${project}', '${run}', ' branch', E'main\\n', 'generic', '${maker}'), ('${newId()}', '${project}', '${run}', 'commit ', 'b', 'generic', '${maker}'),
+      ('${newId()}', '${project}', '${run}', 'commit', 'a', 'generic', '${maker}');
     INSERT INTO project_users (id, project_id, user_id, role) VALUES ('${newId()}', '${project}', '${maker}', 'owner');
     INSERT INTO datasets (id, name, current_version_index, next_row_key, next_column_key, created_by, created_at, updated_at)
       VALUES ('${ids.dataset}', 'd', 1, 0, 0, '${maker}', now(), now()), ('${shared}', 's', 1, 0, 0, '${maker}', now(), now());
@@ -43,7 +46,7 @@ beforeAll(async () => {
       VALUES ('${ids.prompt}', 'p', 1, '${maker}', now(), now());
     INSERT INTO prompt_template_projects (template_id, project_id) VALUES ('${ids.prompt}', '${project}');
     INSERT INTO scorers (id, name, scorer_type, definition, project_ids, created_by)
-      VALUES ('${ids.scorer}', 's', 'llm', '{}', ARRAY['${project}']::uuid[], '${maker}');
+      VALUES ('${ids.scorer}', 's', 'llm', '{"label":" a label "}', ARRAY['${project}']::uuid[], '${maker}');
     INSERT INTO integrations (id, provider, name, config, secrets, created_by)
       VALUES ('${ids.integration}', 'mistral', 'mistral', '{}', '{}', '${maker}');`);
   await before.close();
@@ -101,4 +104,16 @@ test('names of projects and log streams lose the blanks around them, where no ot
   const names = async (table: string) => (await database.query(`SELECT name FROM ${table}`)).map(({ name }) => name).sort();
   expect(await names('projects')).toEqual(['one', 'one\u00a0', 'three', 'three\n', 'two']);
   expect(await names('runs')).toEqual(['main', 'main']);
+});
+
+test('so do tags of runs and labels of scorers', async () => {
+  const tags = await database.query('SELECT key, value FROM run_tags ORDER BY value');
+  expect(tags).toEqual([
+    { key: 'commit', value: 'a' },
+    { key: 'commit ', value: 'b' },
+    { key: 'branch', value: 'main' },
+  ]);
+  expect(await database.query(`SELECT definition FROM scorers WHERE id = '${ids.scorer}'`)).toEqual([
+    { definition: { label: 'a label' } },
+  ]);
 });

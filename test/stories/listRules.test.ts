@@ -258,3 +258,104 @@ test('a page of none is empty in lists of rows, versions, members and comparison
   const filters = [{ column_name: 'input', value: 'STRASS', operator: 'contains' }];
   expect((await ask('POST', `/datasets/${id}/content/query`, { filters })).body.rows).toHaveLength(1);
 });
+
+describe('names that are no list', () => {
+  const { tag, odd } = { tag: newId(), odd: (name: string) => ` \t${name}\u00a0\n` };
+
+  test('have no blanks around them: tags of experiments, annotation templates, labels of scorers, a template by its name', async () => {
+    const { id: project } = await service.project();
+    const experiment = await made(`/projects/${project}/experiments`, { name: odd('gated') });
+    const tags = `/projects/${project}/experiments/${experiment.id}/tags`;
+    expect(await made(tags, { key: odd('branch'), value: odd('main'), tag_type: odd('generic') })).toMatchObject({
+      ...{ key: 'branch', value: 'main', tag_type: 'generic' },
+    });
+    const gate = (baseline: object) =>
+      ask('POST', `/projects/${project}/experiments/gate`, {
+        ...{ experiment_id: experiment.id, baseline, metrics: [{ metric: 'latency', max_drop: 1 }] },
+      });
+    const said = await gate({ tag: { key: 'branch', value: 'main' } });
+    expect(await gate({ tag: { key: odd('branch'), value: odd('main') } })).toEqual(said);
+    expect(await gate({ name: odd('gated') })).toEqual(await gate({ name: 'gated' }));
+
+    const queue = await made('/annotation_queues', { name: `${tag} queue` });
+    const template = { name: odd('helpful'), constraints: { annotation_type: 'like_dislike' } };
+    const [added] = (await made(`/annotation_queues/${queue.id}/templates`, { template })) as never as [Body];
+    expect(added.name).toBe('helpful');
+
+    const scorer = await made('/scorers', { name: `${tag} labelled`, scorer_type: 'llm', label: odd(`${tag} label`) });
+    for (const value of [`${tag} label`, odd(`${tag} label`), [odd(`${tag} label`)]]) {
+      const found = await ask('POST', '/scorers/list', { filters: [{ name: 'label', operator: 'one_of', value }] });
+      expect(found.body.scorers).toMatchObject([{ id: scorer.id, label: `${tag} label` }]);
+    }
+
+    await made(`/projects/${project}/templates`, { name: odd(`${tag} prompt`), template: 'Hello' });
+    const query = new URLSearchParams({ template_name: odd(`${tag} prompt`) });
+    expect(await ask('GET', `/projects/${project}/templates/versions?${query}`)).toMatchObject({ body: { template: 'Hello' } });
+  });
+
+  test.each<[string, (project: string, experiment: string) => [string, string, unknown], (string | number)[]]>([
+    ['a project', () => ['POST', '/projects', { name: 'a\u0000b' }], ['body', 'name']],
+    ['a log stream', (project) => ['POST', `/projects/${project}/log_streams`, { name: 'a\u0000b' }], ['body', 'name']],
+    ['an experiment', (project) => ['POST', `/projects/${project}/experiments`, { name: 'a\u0000b' }], ['body', 'name']],
+    [
+      'a tag',
+      (project, experiment) => [
+        'POST',
+        `/projects/${project}/experiments/${experiment}/tags`,
+        { key: 'k', value: 'v\u0000', tag_type: 'generic' },
+      ],
+      ['body', 'value'],
+    ],
+    ['a prompt', (project) => ['POST', `/projects/${project}/templates`, { name: 'a\u0000', template: 'x' }], ['body', 'name']],
+    [
+      'a scorer',
+      () => ['POST', '/scorers', { name: newId(), scorer_type: 'llm', description: 'd\u0000' }],
+      ['body', 'description'],
+    ],
+    ['a group', () => ['POST', '/groups', { name: `${newId()}\u0000` }], ['body', 'name']],
+    [
+      'a filter',
+      () => ['POST', '/projects/paginated', { filters: [{ name: 'name', operator: 'eq', value: 'a\u0000' }] }],
+      ['body', 'filters', 0, 'value'],
+    ],
+    [
+      'a query',
+      (project) => ['GET', `/projects/${project}/templates/versions?template_name=a%00`, undefined],
+      ['query', 'template_name'],
+    ],
+  ])('NUL in %s is refused by the name of its key', async (_, request, loc) => {
+    const { id: project } = await service.project();
+    const { id } = await made(`/projects/${project}/experiments`, { name: 'e' });
+    const reply = await ask(...request(project, id));
+    expect(reply).toMatchObject({ status: 422, body: { detail: [{ loc }] } });
+  });
+
+  test('half a character becomes U+FFFD, and is found by what was sent', async () => {
+    const body = `{"name":"${tag} \\ud83d half"}`;
+    const headers = { 'Service-API-Key': service.apiKey, 'content-type': 'application/json' };
+    const reply = await fetch(`${service.url}/projects`, { method: 'POST', headers, body });
+    const project = (await reply.json()) as Body;
+    expect(project.name).toBe(`${tag} \ufffd half`);
+  });
+
+  test('scorers made at once have names that differ, in every case', async () => {
+    for (const [one, other] of [
+      ['Maße', 'MASSE'],
+      ['ΟΔΟΣ', 'οδος'],
+      ['İd', 'i\u0307d'],
+      ['ẞ', 'ss'],
+    ]) {
+      const replies = await Promise.all(
+        [one, other, one].map((name) => ask('POST', '/scorers', { name: `${tag} ${name}`, scorer_type: 'llm' })),
+      );
+      expect([one, ...replies.map(({ status }) => status).sort()]).toEqual([one, 200, 409, 409]);
+      const kept = replies.find(({ status }) => status === 200)?.body as Body;
+      const another = await made('/scorers', { name: newId(), scorer_type: 'llm' });
+      const renamed = await Promise.all(
+        [one, other].map((name) => ask('PATCH', `/scorers/${another.id}`, { name: `${tag} ${name}` })),
+      );
+      expect(renamed.map(({ status }) => status)).toEqual([409, 409]);
+      expect(await ask('PATCH', `/scorers/${kept.id}`, { name: `${tag} ${other}` })).toMatchObject({ status: 200 });
+    }
+  });
+});

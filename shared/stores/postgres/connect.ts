@@ -319,7 +319,12 @@ function rethrow(err: unknown): never {
   if (disk && (typeof code !== 'string' || /^(53|58|XX|E)/.test(code))) throw unavailable(err, `cannot store anything: ${disk}`);
   if (typeof code === 'string') {
     if (code === '22021' || code === '22P05')
-      throw new RequestInvalid([{ loc: ['body'], msg: 'text must not contain the NUL character (\\u0000)', type: 'string_nul' }]);
+      throw new RequestInvalid([
+        {
+          ...{ loc: ['body'], msg: 'text must not contain the NUL character (\\u0000)', type: 'string_nul' },
+          named: { texts: ['\u0000'], isPart: true },
+        },
+      ]);
     if (code === '22003')
       throw new RequestInvalid([
         { loc: ['body'], msg: 'a number is outside the range that can be stored', type: 'number_range' },

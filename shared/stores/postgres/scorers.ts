@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { foldCase } from '../../identifiers/foldCase.ts';
 import type { RunScorerSettings, Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from '../../scorers/scorer.ts';
 import {
   ChainPollTemplate,
@@ -10,6 +11,7 @@ import {
   SegmentFilter,
 } from '../../wire/scorers.ts';
 import { markDeleted } from './assetAccess.ts';
+import { createBinder, textCondition } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { pageFrom, rowsFor } from './pageOf.ts';
 
@@ -96,31 +98,62 @@ const SCORERS = `
     (SELECT to_jsonb(v) FROM scorer_versions v WHERE v.scorer_id = s.id ORDER BY v.version DESC LIMIT 1) AS latest_version
   FROM scorers s`;
 
+/** Where a scorer has its name: the organization, or its projects. */
+const PLACE = "CASE WHEN organization THEN '{}'::uuid[] ELSE project_ids END";
+
+/**
+ * Holds a name until the transaction ends, unless another scorer has it in the same place: the index on names does not fold case fully.
+ * @param projectIds absent: those of the scorer that has this id
+ */
+async function takeName(
+  tx: Queries,
+  {
+    id,
+    name,
+    organization = false,
+    projectIds,
+  }: { id: string; name: string; organization?: boolean; projectIds?: readonly string[] },
+): Promise<boolean> {
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`scorer name/${foldCase(name)}`]);
+  const { bind, values } = createBinder();
+  const place = projectIds
+    ? bind(organization ? [] : projectIds, 'uuid[]')
+    : `(SELECT ${PLACE} FROM scorers WHERE id = ${bind(id, 'uuid')})`;
+  const isNamed = textCondition('name', { operator: 'eq', value: name, caseSensitive: false }, bind);
+  const taken = await tx.query(
+    `SELECT id FROM scorers WHERE deleted_at IS NULL AND id <> ${bind(id, 'uuid')} AND ${PLACE} = ${place} AND ${isNamed} LIMIT 1`,
+    values,
+  );
+  return taken.length === 0;
+}
+
 export function scorerStore(database: Database): ScorerStore {
   const versionWhere = async (where: string, params: unknown[]) => {
     const row = await database.maybeOne(`SELECT * FROM scorer_versions WHERE ${where}`, params);
     return row && VersionRow.parse(row);
   };
   return {
-    async insert(scorer) {
-      const rows = await database.query(
-        `WITH made AS (INSERT INTO scorers (id, name, scorer_type, definition, project_ids, created_by, organization)
+    insert: (scorer) =>
+      database.transaction(async (tx) => {
+        if (!(await takeName(tx, scorer))) return false;
+        const rows = await tx.query(
+          `WITH made AS (INSERT INTO scorers (id, name, scorer_type, definition, project_ids, created_by, organization)
            VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING id),
          owner AS (INSERT INTO scorer_users (id, asset_id, user_id, role)
            SELECT gen_random_uuid(), made.id, u.id, 'owner' FROM made JOIN users u ON u.id = $6)
          SELECT id FROM made`,
-        [
-          scorer.id,
-          scorer.name,
-          scorer.scorerType,
-          JSON.stringify(scorer.definition),
-          scorer.projectIds,
-          scorer.createdBy,
-          scorer.organization,
-        ],
-      );
-      return rows.length === 1;
-    },
+          [
+            scorer.id,
+            scorer.name,
+            scorer.scorerType,
+            JSON.stringify(scorer.definition),
+            scorer.projectIds,
+            scorer.createdBy,
+            scorer.organization,
+          ],
+        );
+        return rows.length === 1;
+      }),
     async list() {
       const rows = await database.query(`${SCORERS} WHERE s.deleted_at IS NULL ORDER BY s.updated_at DESC, s.id`);
       return rows.map((row) => ScorerRow.parse(row));
@@ -135,12 +168,15 @@ export function scorerStore(database: Database): ScorerStore {
     },
     async update(id, change) {
       try {
-        await database.query(
-          `UPDATE scorers SET name = coalesce($2, name), default_version_id = coalesce($3, default_version_id), definition = definition || $4::jsonb,
+        return await database.transaction(async (tx) => {
+          if (change.name !== undefined && !(await takeName(tx, { id, name: change.name }))) return false;
+          await tx.query(
+            `UPDATE scorers SET name = coalesce($2, name), default_version_id = coalesce($3, default_version_id), definition = definition || $4::jsonb,
              updated_at = now() WHERE id = $1 AND deleted_at IS NULL`,
-          [id, change.name ?? null, change.defaultVersionId ?? null, JSON.stringify(change.definition)],
-        );
-        return true;
+            [id, change.name ?? null, change.defaultVersionId ?? null, JSON.stringify(change.definition)],
+          );
+          return true;
+        });
       } catch (err) {
         if (isUniqueViolation(err, 'scorers_name')) return false;
         throw err;
