@@ -40,7 +40,7 @@ export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyB
   const stream = clickhouseRecordStream(clickhouse);
   const search = { records: records.reads, findRun: projects.findUnexpiredRun, metrics: scorers.definitions };
   // An update changes, and a deletion takes, also what no read shows any more.
-  const recordDeps = { ...search, findRun, ingestRun, writer, reading, deletion };
+  const recordDeps = { ...search, findRun, ingestRun, writer, emptySessions: records.emptySessions, reading, deletion };
   const authorizeProject: Parameters<typeof annotationRecordRoutes>[0]['authorizeProject'] = (caller, action, projectId) =>
     gate.authorize(caller, { project: action }, projectId);
   const queues = { annotations: annotationStore, newId };

@@ -3,6 +3,7 @@ import { RequestInvalid } from '../../shared/errors/errors.ts';
 import type { IngestLookup } from '../../shared/projects/openRun.ts';
 import type { RunIds } from '../../shared/projects/runs.ts';
 import type { DeleteDeps } from '../../shared/records/delete.ts';
+import type { EmptySessions } from '../../shared/records/emptySessions.ts';
 import type { ReadDeps } from '../../shared/records/read.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { QueryFlag } from '../../shared/wire/common.ts';
@@ -14,6 +15,7 @@ export interface RecordDeps extends RecordSearchDeps {
   /** The run of what is logged anew; updates, reads and deletions go by `findRun`. */
   ingestRun: IngestLookup;
   writer: RecordWriter;
+  emptySessions: Pick<EmptySessions, 'left'>;
   reading: ReadDeps;
   deletion: DeleteDeps;
 }

@@ -30,12 +30,13 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     response: LogTracesIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
-      const { traceIds, spansCount, sessionId, refused } = await ingestTraces(deps.writer, run, {
+      const { traceIds, spansCount, sessionId, left, refused } = await ingestTraces(deps.writer, run, {
         traces: body.traces,
         isComplete: body.is_complete,
         sessionId: body.session_id,
         sessionExternalId: body.session_external_id,
       });
+      if (left.length > 0) await deps.emptySessions.left(run, left);
       return {
         ...answerFor(project, body, sessionId, traceIds.length + spansCount),
         traces_count: traceIds.length,

@@ -118,8 +118,9 @@ export const unlistedFields = [
   field({ id: 'num_traces', kinds: ['session'], answered: { session: z.int().nullable() } }),
   // Of a trace: whether more spans will follow. The records below it read it from there.
   field({ id: 'trace_is_complete', kinds: ['trace'], stored: { sqlType: 'Bool DEFAULT true' } }),
-  // Of a trace that the highest of its spans has opened, since its root has not come: the root takes its place.
-  field({ id: 'is_provisional', kinds: ['trace'], stored: { sqlType: 'Bool' } }),
+  // A trace that the highest of its spans has opened, since its root has not come: the root takes its place. A session that only records have opened, by
+  // naming it: it goes when all of them have left it for another one.
+  field({ id: 'is_provisional', kinds: ['trace', 'session'], stored: { sqlType: 'Bool' } }),
   // Of an experiment's row: which attempt wrote it; the highest one counts.
   field({ id: 'attempt', kinds: loggedKinds, stored: { sqlType: 'UInt32' } }),
   // What updates have set: `input`, `output`, `status_code`, `duration_ns`, `metrics/<name>`. Former releases kept it in the cache alone.

@@ -1,7 +1,6 @@
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordEraser } from './delete.ts';
 import type { RecordErasure } from './eraseRecords.ts';
-import type { StoredRecord } from './record.ts';
 import type { RecordWriter } from './recordWriter.ts';
 import type { RecordReads } from './searchRecords.ts';
 import { lockOf } from './writeLocks.ts';
@@ -17,7 +16,8 @@ interface Deps {
 }
 
 /**
- * Removes sessions that a span opened before its root named another one, so that none stays empty. The first of a run go at once; those that are left
+ * Removes sessions that records opened by naming them, and left for another one, so that none stays empty. One that a caller opened stays. The first of a
+ * run go at once; those that are left
  * soon after go together, since a removal waits for the writes of the run.
  */
 export class EmptySessions {
@@ -57,7 +57,10 @@ export class EmptySessions {
           run,
           keys.map(({ id, created_at }) => ({ id, createdAt: created_at, type: 'session', traceId: null })),
         );
-        return erasure.erase(run, found.filter(isOfSpansAlone));
+        return erasure.erase(
+          run,
+          found.filter(({ is_provisional }) => is_provisional),
+        );
       });
       await gone;
     } catch (err) {
@@ -65,7 +68,3 @@ export class EmptySessions {
     }
   }
 }
-
-/** Whether nothing was said of the session but its external id, which is all that a span says. */
-const isOfSpansAlone = ({ name, external_id, previous_session_id, user_metadata, tags }: StoredRecord): boolean =>
-  name === external_id && !previous_session_id && Object.keys(user_metadata ?? {}).length === 0 && !tags?.length;

@@ -223,9 +223,11 @@ export class GroupState {
   }
 
   /** Sessions among its records. */
-  sessions(): { run: RunRef; id: string }[] {
+  sessions(): { run: RunRef; session: { id: string; is_provisional: boolean | undefined } }[] {
     return [...this.#runs.values()].flatMap(({ run, records }) =>
-      [...records.values()].flatMap(({ id, type }) => (type === 'session' ? { run, id } : [])),
+      [...records.values()].flatMap(({ id, type, is_provisional }) =>
+        type === 'session' ? { run, session: { id, is_provisional } } : [],
+      ),
     );
   }
 

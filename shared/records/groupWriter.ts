@@ -144,7 +144,7 @@ export class GroupWriter {
     if (this.#splits !== splits) settled = await this.#settle(group, mayHold);
     isReady(settled.touched);
     await persistBlock(settled.block, confirm, () => position.onSent(group));
-    for (const { run, id } of settled.sessions) this.#deps.opened?.add(run, id); // they need not be looked for again
+    for (const { run, session } of settled.sessions) this.#deps.opened?.add(run, session); // they need not be looked for again
     // What is left of them counts for nothing, since the records are stored, and expires.
     if (settled.applied.length > 0) await this.#deps.held?.release(settled.applied).catch(() => {});
     const notHeld = await this.#hold(settled.toHold);

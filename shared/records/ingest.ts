@@ -28,6 +28,8 @@ export interface TracesWritten {
   traceIds: string[];
   spansCount: number;
   sessionId: string | null;
+  /** Sessions that traces have left for another one. */
+  left: readonly string[];
   refused: RefusedList;
 }
 
@@ -42,10 +44,10 @@ export async function ingestTraces(writer: Writer, run: RunRef, batch: TraceBatc
   const top = { isComplete: batch.isComplete, ...(sessionId === undefined ? {} : { sessionId }) };
   const changes = recordsOf(run, batch.traces.nodes, top);
   const opened = external !== undefined && given === undefined ? [openedSession(run, external)] : [];
-  const { ids, written, refused } = await writeEach(writer, run, batch.traces, changes, opened);
+  const { ids, written, left, refused } = await writeEach(writer, run, batch.traces, changes, opened);
   const traceIds = ids(({ record }) => record.type === 'trace');
   const spansCount = ids(({ record }) => record.type !== 'trace').length;
-  return { traceIds, spansCount, sessionId: sessionId ?? sessionOf(written.slice(opened.length)), refused };
+  return { traceIds, spansCount, sessionId: sessionId ?? sessionOf(written.slice(opened.length)), left, refused };
 }
 
 export interface SpansWritten {
@@ -73,7 +75,12 @@ async function writeEach(
   { nodes, refused }: LoggedForest,
   changes: readonly Logged[],
   opened: readonly RecordChange[],
-): Promise<{ ids(isWanted: (change: Logged) => boolean): string[]; written: WrittenRecord[]; refused: RefusedList }> {
+): Promise<{
+  ids(isWanted: (change: Logged) => boolean): string[];
+  written: WrittenRecord[];
+  left: string[];
+  refused: RefusedList;
+}> {
   writer.counters.refuse(run.projectId, refused.count);
   const outcome = await writer.writeParts(run, [...opened, ...changes], (all) => all.map((change) => [change]));
   const leftOut = addRefused(refused, nodes, changes, outcome);
@@ -82,6 +89,7 @@ async function writeEach(
       ...new Set(changes.filter((change) => !leftOut.has(change) && isWanted(change)).map(({ record }) => record.id)),
     ],
     written: outcome.written,
+    left: outcome.left,
     refused,
   };
 }
@@ -146,12 +154,15 @@ export async function logTraces(
 /** One id per (run, external id), so that two openers meet. */
 export const sessionIdOf = (run: RunRef, externalId: string): string => derivedId('session', run.runId, externalId);
 
-/** Opens the session with this id of the caller's, unless the run has it. */
+/** Opens the session with this id of the caller's, which records name, unless the run has it. */
 export function openedSession(run: RunRef, externalId: string): RecordChange {
   const id = sessionIdOf(run, externalId);
   return {
     action: 'open',
-    record: { id, type: 'session', session_id: id, trace_id: null, name: externalId, external_id: externalId },
+    record: {
+      ...{ id, type: 'session', session_id: id, trace_id: null, name: externalId, external_id: externalId },
+      is_provisional: true,
+    },
   };
 }
 

@@ -42,9 +42,9 @@ export async function loadRun(
   sessions: OpenedSessions | undefined,
   holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
 ): Promise<RunState> {
-  const opened = new Set(
-    all.flatMap((change) => (change.action === 'open' && sessions?.has(run, change.record.id) ? [change.record.id] : [])),
-  );
+  const openings = all.flatMap((change) => (change.action === 'open' ? [change.record] : []));
+  const opened = new Set(openings.filter((session) => sessions?.has(run, session)).map(({ id }) => id));
+  for (const session of openings) if (!sessions?.has(run, session)) opened.delete(session.id);
   const changes = opened.size === 0 ? all : all.filter((change) => change.action !== 'open' || !opened.has(change.record.id));
   const ids = new Set<string>();
   const included = new Set<string | null>([null]);

@@ -5,16 +5,24 @@ import { lockOf } from './writeLocks.ts';
 /** Some 15 MB of ids. */
 const MAX_SESSIONS = 100_000;
 
+interface Session {
+  id: string;
+  /** Only records have opened it, by naming it. */
+  is_provisional?: boolean | undefined;
+}
+
 /** Sessions that are surely stored, so that what opens one need not look. Only where no other process writes or deletes records. */
 export class OpenedSessions {
-  readonly #sessions = new LRUCache<string, true>({ max: MAX_SESSIONS });
+  readonly #sessions = new LRUCache<string, 'provisional' | 'opened'>({ max: MAX_SESSIONS });
 
-  has(run: RunRef, id: string): boolean {
-    return this.#sessions.get(keyOf(run, id)) === true;
+  /** True when opening the session changes nothing. */
+  has(run: RunRef, { id, is_provisional }: Session): boolean {
+    const known = this.#sessions.get(keyOf(run, id));
+    return known === 'opened' || (known === 'provisional' && is_provisional === true);
   }
 
-  add(run: RunRef, id: string): void {
-    this.#sessions.set(keyOf(run, id), true);
+  add(run: RunRef, { id, is_provisional }: Session): void {
+    this.#sessions.set(keyOf(run, id), is_provisional ? 'provisional' : 'opened');
   }
 
   /** Before and after something is deleted from the run. */

@@ -38,7 +38,7 @@ export interface RecordUpdate {
  * - `log`: stores the record; on top of what is stored under its id, where it is there already (a repeat, or a fuller version); what an
  *   update has set stays.
  * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that or its trace.
- * - `open`: stores the record unless its id is there already.
+ * - `open`: stores the record unless its id is there already. A session that only records had opened by naming it is the caller's from now on.
  * - `announce`: says in which session a trace is whose own record may come later; nothing else of the record counts.
  * - `update`: changes a stored trace or span. One that is not stored yet takes the update when it comes, where updates are held; a record that was
  *   deleted, or is of another kind, is `NotFound`.
@@ -121,7 +121,10 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   const { stored } = from;
   // An experiment's ids are computed from its rows: whatever else was stored under one of them gives way.
   if (change.action !== 'replace') refuseTakenId(record, stored);
-  if (stored && change.action === 'open') return undefined;
+  if (stored && change.action === 'open') {
+    if (!stored.is_provisional || record.is_provisional) return undefined;
+    return { ...stored, is_provisional: false, updated_at: from.at, version: from.version };
+  }
   if (stored && change.action === 'announce' && record.session_id === stored.session_id) return undefined;
   const currentAttempt = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
   if (change.action === 'replace' && currentAttempt > (record.attempt ?? 0)) return undefined;

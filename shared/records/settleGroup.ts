@@ -20,7 +20,7 @@ export interface SettledGroup {
   /** What to tell the requests when all of that is stored, but for updates that could not be held. */
   answers: readonly ((notHeld: ReadonlyMap<HeldUpdate, unknown>) => void)[];
   /** Sessions that are open when the block is stored. */
-  sessions: readonly { run: RunRef; id: string }[];
+  sessions: ReturnType<GroupState['sessions']>;
 }
 
 /** Reads what is stored of the records of these requests, and makes the blocks that their changes come to, one request on top of the other. */

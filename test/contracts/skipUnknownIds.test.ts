@@ -210,7 +210,7 @@ test('a session that many others make forgotten while it is opened again is stor
   await forgetful.write(run, [session(conversation)]);
   isPaused = true;
   const again = forgetful.write(run, [{ ...session(conversation) }, trace(newId())]);
-  await expect.poll(() => opened.has(run, conversation)).toBe(true);
+  await expect.poll(() => opened.has(run, { id: conversation })).toBe(true);
   await new Promise(setImmediate);
   opened.forget(run);
   pause.resolve();

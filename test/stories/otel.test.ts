@@ -877,17 +877,29 @@ describe('spans out of order', () => {
       expect(await only('no root yet', 'second talk')).toBe(5);
     });
 
-    test('leaves a session that has other traces, or that somebody described', async () => {
+    test('leaves a session that has other traces, or that a caller opened', async () => {
       const at = { 'gen_ai.conversation.id': 'first talk' };
       await service.request('POST', '/v1/traces', otlpJson(at), { ...headers(), logstream: 'shared talk' });
       for (const index of [0, 3]) await post('shared talk', index);
       expect((await sessionsOf('shared talk')).sort()).toEqual(['first talk', 'talk of the root']);
 
       const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'named' });
-      const described = { log_stream_id: (body as Json).id, name: 'A talk', external_id: 'first talk' };
-      await service.request('POST', `/projects/${project.id}/sessions`, described);
+      const opened = { log_stream_id: (body as Json).id, external_id: 'first talk' };
+      await service.request('POST', `/projects/${project.id}/sessions`, opened);
       for (const index of [0, 3]) await post('named', index);
       expect((await sessionsOf('named')).sort()).toEqual(['first talk', 'talk of the root']);
+    });
+
+    test('leaves a session that a caller opened after a span had', async () => {
+      await post('opened later', 0);
+      const { body } = await service.request('GET', `/projects/${project.id}/log_streams`);
+      const stream = (body as Json[]).find(({ name }) => name === 'opened later');
+      await service.request('POST', `/projects/${project.id}/sessions`, {
+        log_stream_id: stream?.id,
+        external_id: 'first talk',
+      });
+      await post('opened later', 3);
+      expect((await sessionsOf('opened later')).sort()).toEqual(['first talk', 'talk of the root']);
     });
   });
 

@@ -162,3 +162,27 @@ test('a trace or span that moved counts where it is, not where it was', async ()
   expect([trace, other].map((id) => traces.get(id)?.num_spans)).toEqual([1, 1]);
   expect(spans.get(span)).toMatchObject({ has_children: false });
 });
+
+test('a session that traces opened by naming it goes when they have left it for another one; one that a caller opened stays', async () => {
+  const { post } = service.space();
+  const external = async () =>
+    (await post('/sessions/search', {})).body.records.map(({ external_id }: { external_id: string }) => external_id).sort();
+  const [first, second] = [newId(), newId()];
+  const logIn = (session: string, ...ids: string[]) =>
+    post('/traces', { session_external_id: session, traces: ids.map((id) => ({ id, input: 'q' })) });
+  await logIn('named by traces', first, second);
+  await post('/sessions', { external_id: 'opened' });
+  await logIn('opened', newId());
+  expect(await external()).toEqual(['named by traces', 'opened']);
+  await logIn('opened', first);
+  expect(await external()).toEqual(['named by traces', 'opened']);
+  await logIn('next', first, second);
+  await expect.poll(external).toEqual(['next', 'opened']);
+
+  const alone = newId();
+  await logIn('claimed', alone);
+  await post('/sessions', { external_id: 'claimed' });
+  await logIn('next', alone);
+  await post('/sessions', { external_id: 'empty' });
+  expect(await external()).toEqual(['claimed', 'empty', 'next', 'opened']);
+});

@@ -57,8 +57,15 @@ export function recordApp(
     ...options,
   });
   const { find: findRun, nameOf } = createRunLookup({ runName: async () => 'a run' });
+  const emptySessions = new EmptySessions({
+    ...{ reads, eraser, erasure, writer, pauseMs: 0 },
+    onError(err) {
+      throw err;
+    },
+  });
   const deps: RecordDeps = {
     writer,
+    emptySessions,
     records: reads,
     reading: { reader: clickhouseRecordReader(clickhouse), reads },
     deletion: {
@@ -89,12 +96,7 @@ export function recordApp(
       }),
       ...openTelemetryRoutes({
         writer,
-        emptySessions: new EmptySessions({
-          ...{ reads, eraser, erasure, writer, pauseMs: 0 },
-          onError(err) {
-            throw err;
-          },
-        }),
+        emptySessions,
         stubTraces: new StubTraces({
           ...{ writer, waitMs: 60_000 },
           onError(err) {
