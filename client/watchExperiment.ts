@@ -7,6 +7,8 @@ import { untilAnswered } from './untilAnswered.ts';
 const END_WAIT_MS = 20_000;
 const MIN_BETWEEN_ASKING_MS = 500;
 const PROGRESS_EVERY_MS = 1_000;
+/** Figures so far come with each of so many reports: the service reads all values for them. */
+const REPORTS_PER_FIGURES = 10;
 
 export interface WatchExperimentOptions extends OperationOptions {
   experimentId: string;
@@ -51,32 +53,35 @@ export interface RunPath {
 export const untilEnded = (run: RunPath, signal: AbortSignal | undefined): Promise<ExperimentProgress> =>
   untilAnswered(
     async () => {
-      const progress = await progressOf(run, signal, END_WAIT_MS);
+      const progress = await progressOf(run, signal, { wait_ms: END_WAIT_MS });
       return hasEnded(progress) ? progress : undefined;
     },
     MIN_BETWEEN_ASKING_MS,
     signal,
   );
 
-/** Reports about once a second how far the run is, until the signal. */
+/** Reports about once a second how far the run is, with the figures of at most ten seconds ago, until the signal. */
 export async function reportProgress(
   run: RunPath,
   onProgress: (progress: ExperimentProgress) => void,
   ended: AbortSignal,
 ): Promise<void> {
-  for (;;) {
+  let figures: ExperimentProgress['figures'];
+  for (let report = 0; ; report++) {
     await pause(PROGRESS_EVERY_MS, ended).catch(() => undefined);
     if (ended.aborted) return;
-    const progress = await progressOf(run, ended).catch(() => undefined);
-    if (progress && !ended.aborted) onProgress(progress);
+    const query = report % REPORTS_PER_FIGURES === 0 ? { figures: true } : {};
+    const progress = await progressOf(run, ended, query).catch(() => undefined);
+    figures = progress?.figures ?? figures;
+    if (progress && !ended.aborted) onProgress({ ...progress, figures });
   }
 }
 
-/** @param waitMs milliseconds for which the service waits for the run's end */
+/** @param query `wait_ms`: milliseconds for which the service waits for the run's end */
 export const progressOf = (
   { client, path }: RunPath,
   signal: AbortSignal | undefined,
-  waitMs?: number,
-): Promise<ExperimentProgress> => client.send(`${path}/progress`, { query: { wait_ms: waitMs }, signal });
+  query: { wait_ms?: number; figures?: boolean } = {},
+): Promise<ExperimentProgress> => client.send(`${path}/progress`, { query, signal });
 
 const hasEnded = ({ state }: ExperimentProgress): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';

@@ -19,7 +19,7 @@ import { jobRoutes } from '../routes/jobs.ts';
 export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
   const { assets, datasets, experimentStore, experiments, projects, prompts, scorers, scoring, stores } = domain;
   const { database } = stores;
-  const { ledger, rows, rowLog, offered, notices, workflows, request, control, progress } = experiments;
+  const { ledger, rows, rowLog, offered, notices, workflows, request, control, progress, figuresSoFar } = experiments;
   const find = ledger.find.bind(ledger);
   const deps = {
     experiments: experimentStore,
@@ -67,6 +67,7 @@ export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
       control,
       caller: { rows, log: rowLog, offered, notices, find, signal: workflows.signal, workflowProgress: workflows.progress },
       progress,
+      figuresSoFar,
     }),
   ];
 }

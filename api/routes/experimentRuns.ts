@@ -6,6 +6,7 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import type { CallerDeps, CallerResult } from '../../shared/experiments/callerRows.ts';
 import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
 import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';
+import type { FigureSoFar } from '../../shared/experiments/figuresSoFar.ts';
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { RunRequest as ParsedRunRequest } from '../../shared/experiments/prepareRun.ts';
 import { type RunProgressReport, untilEnded } from '../../shared/experiments/progress.ts';
@@ -42,6 +43,7 @@ export interface ExperimentRunDeps {
   control: RunControl;
   caller: CallerDeps;
   progress(run: ExperimentRun): Promise<RunProgressReport>;
+  figuresSoFar(run: ExperimentRun): Promise<FigureSoFar[]>;
 }
 
 const Params = z.object({ project_id: Uuid, experiment_id: Uuid });
@@ -103,7 +105,8 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       handle: async ({ params, query, signal }) => {
         const { notices } = deps.caller;
         const run = await untilEnded({ find: deps.find, notices }, await inProject(params), query.wait_ms, signal);
-        return toProgress(await deps.progress(run), run);
+        const [report, figures] = await Promise.all([deps.progress(run), query.figures ? deps.figuresSoFar(run) : undefined]);
+        return { ...toProgress(report, run), ...(figures && { figures }) };
       },
     }),
     steer('pause', 'Start no new row; rows in flight end', (run) => deps.control.pause(run)),

@@ -1,9 +1,11 @@
 import stringWidth from 'string-width';
 import type { ExperimentProgress } from '../../client/index.ts';
-import { dollars, duration } from '../../shared/figures/figureText.ts';
+import { dollars, duration, figureText } from '../../shared/figures/figureText.ts';
 
 const LEAST_BAR = 8;
 const LONGEST_BAR = 30;
+/** More would not be read on one line. */
+const MOST_FIGURES = 3;
 
 /** How far a run is, on one line of at most `width` characters: what matters least is left out first. */
 export function progressText(progress: ExperimentProgress, width: number): string {
@@ -38,8 +40,12 @@ function progressParts(progress: ExperimentProgress): string[] {
       ? [`${rows_per_second >= 10 ? rows_per_second.toFixed(0) : rows_per_second.toFixed(1)} rows/s`]
       : []),
     ...(cost ? [dollars(cost)] : []),
+    ...(state === 'completed' ? [] : (progress.figures ?? []).slice(0, MOST_FIGURES).map(figureSoFar)),
   ];
 }
+
+const figureSoFar = ({ metric, figure, values }: NonNullable<ExperimentProgress['figures']>[number]): string =>
+  `${metric} ${figureText(figure, null)} of ${values}`;
 
 /** US dollars of the model calls and judges so far, as far as they are known. */
 export const costOf = ({ usage }: Pick<ExperimentProgress, 'usage'>): number => (usage.run.cost ?? 0) + (usage.judges.cost ?? 0);

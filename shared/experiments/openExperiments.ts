@@ -20,6 +20,7 @@ import type { ExperimentAggregates } from './aggregates.ts';
 import type { Notices } from './callerRows.ts';
 import { changeFigures } from './changeFigures.ts';
 import { type ExperimentRun, type FigureSettings, isUnderWay } from './experiment.ts';
+import { type FigureSoFar, figuresSoFar } from './figuresSoFar.ts';
 import { keepUnlessDeleted } from './keepUnlessDeleted.ts';
 import { loggedRows } from './loggedRows.ts';
 import { type MetricBuckets, metricBuckets } from './metricBuckets.ts';
@@ -96,6 +97,8 @@ export interface Experiments {
   /** Ends the run of an experiment; one that has none, or has ended, is no error. */
   endRun(experimentId: string): Promise<void>;
   progress(run: ExperimentRun): Promise<RunProgressReport>;
+  /** Reads the values of all rows. */
+  figuresSoFar(run: ExperimentRun): Promise<FigureSoFar[]>;
   /** How far each of many experiments is, as a share. */
   progressOf: ProgressOf;
   /** What the numbers of its metrics mean, as the scorers and the experiment say it now. */
@@ -232,6 +235,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
       if (run && isUnderWay(run.state)) await control.cancel(run);
     },
     progress: (run) => reportProgress(progressDeps, run),
+    figuresSoFar: (run) => figuresSoFar(summing, run),
     progressOf: progressFractions({ metricIds: deps.experiments.metricIds, tallies: stored.tallies }),
     metricScales: scalesOf,
     metricBuckets: (projectId, experimentIds, filters) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CallLimitsBody } from './callLimits.ts';
-import { documentedAs, Timestamp, Uuid } from './common.ts';
+import { documentedAs, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { FailedRowsSetting, LoggedMetrics, runState, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
@@ -90,6 +90,9 @@ export const ProgressQuery = z.strictObject({
     .max(30_000)
     .default(0)
     .describe('The answer comes when the run has ended, and after so many milliseconds at the latest.'),
+  figures: QueryFlag(false).describe(
+    'Also what the metrics come to so far. The values of all rows are read for it: ask every ten seconds, say.',
+  ),
 });
 
 export const ProgressReply = z
@@ -117,6 +120,16 @@ export const ProgressReply = z
       .describe(
         'Why the run does not get on: it paused by itself, its calls wait until a time that is named, or the tasks of its workflow fail.',
       ),
+    figures: z
+      .array(
+        z.object({
+          metric: z.string(),
+          figure: z.number(),
+          values: z.int().describe('Values that the figure is made of.'),
+        }),
+      )
+      .optional()
+      .describe('Where it was asked for: the figure of each metric that has a value, as it is now.'),
     settings_not_sent: z
       .array(z.string())
       .describe(

@@ -36,6 +36,10 @@ describe('how far a run is', () => {
   test('is said with failures, the time left, the rate and the cost of its calls and judges', () => {
     expect(progressLine(progress())).toBe('40/100 rows, 2 failed, 4.9 s left, 12 rows/s, $0.12');
     expect(progressLine(progress({ usage: usage(null), rows_failed: 0, rows_per_second: null }))).toBe('40/100 rows');
+    const figures = [{ metric: 'exact_match', figure: 0.61, values: 38 }];
+    expect(progressLine(progress({ figures }))).toBe(
+      '40/100 rows, 2 failed, 4.9 s left, 12 rows/s, $0.12, exact_match 0.61 of 38',
+    );
     expect(progressText(progress(), 80)).toBe(
       `${'█'.repeat(10)}${'░'.repeat(17)}  40/100 rows, 2 failed, 4.9 s left, 12 rows/s, $0.12`,
     );

@@ -2,7 +2,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exitCodes } from '../../cli/exitCodes.ts';
-import { createDataset, editDataset, getDataset, Logger, runExperiment } from '../../client/index.ts';
+import {
+  createDataset,
+  type ExperimentProgress,
+  editDataset,
+  getDataset,
+  getExperiment,
+  Logger,
+  runExperiment,
+} from '../../client/index.ts';
 import { assay, atTerminal, startAssay, type Typed } from '../support/assay.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
@@ -199,6 +207,35 @@ describe('datasets', () => {
     const json = await assay(['datasets', 'delete', other, '--yes', '--json'], typed);
     expect(JSON.parse(json.stdout)).toEqual({ id: other, name, deleted: true });
   });
+});
+
+test('a run that goes on says what its metrics come to so far, and of how many values', async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const said: ExperimentProgress[] = [];
+  const running = runExperiment({
+    ...{ client: service.client, projectId: project.id, experimentName: 'so far', metrics: ['exact_match'] },
+    dataset: [
+      { input: 'a', output: 'a' },
+      { input: 'b', output: 'x' },
+      { input: 'last', output: 'last' },
+    ],
+    function: async (input) => {
+      if (input === 'last') await held;
+      return input;
+    },
+    onProgress: (now) => said.push(now),
+  });
+  const figures = [{ metric: 'exact_match', figure: 0.5, values: 2 }];
+  await expect.poll(() => said.at(-1)?.figures, { timeout: 30_000 }).toEqual(figures);
+  const { id } = (await getExperiment({ client: service.client, projectId: project.id, experimentName: 'so far' })) ?? {};
+  const at = `/v2/projects/${project.id}/experiments/${id}/progress`;
+  expect((await service.request('GET', `${at}?figures=true`)).body).toMatchObject({ state: 'running', rows_done: 2, figures });
+  expect((await service.request('GET', at)).body).not.toHaveProperty('figures');
+  // The experiment itself has no figures before its run has ended, rather than ones of some rows.
+  expect((await service.request('GET', at.replace('/progress', ''))).body).toMatchObject({ aggregate_metrics: {} });
+  release();
+  expect((await running).experiment.aggregate_metrics.exact_match).toBeCloseTo(2 / 3);
 });
 
 test('retry with nothing to do says so, and starts nothing', async () => {
