@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
+import { decoderOf, notIn } from '../shared/csv/decoderOf.ts';
 import { isExact } from '../shared/wire/exactNumber.ts';
 import { isHeld, isWhole, parseNumbers } from '../shared/wire/longNumbers.ts';
 import { usageError } from './commandError.ts';
@@ -52,7 +53,7 @@ export async function readRows(
   try {
     const bytes = typeof from === 'string' ? await readFile(from) : from;
     if (format === 'parquet') return await parquetRows(bytes);
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const text = textOf(bytes);
     if (format === 'csv') return await csvRows(text, csv);
     return format === 'json' ? jsonRows(text) : jsonlRows(text);
   } catch (cause) {
@@ -61,6 +62,15 @@ export async function readRows(
       `${typeof from === 'string' ? basename(from) : 'the input'} cannot be read as ${format}: ${(cause as Error).message}`,
       { cause },
     );
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  const decoder = decoderOf(bytes);
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw new Error(notIn(decoder.encoding), { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { type Delimiter, declaredDelimiter, detectDelimiter, HEAD_CHARACTERS } from './detectDelimiter.ts';
+import { type Delimiter, declaredDelimiter, delimiters, detectDelimiter, HEAD_CHARACTERS } from './detectDelimiter.ts';
 
 /** How a file was read, for its sender: what was detected and what was left out. */
 export interface CsvSummary {
@@ -63,7 +63,7 @@ export function readCsv(texts: AsyncIterable<string>, options: ReadCsvOptions): 
     }
     const beginning = head.join('');
     const declared = declaredDelimiter(beginning);
-    summary.delimiter = options.delimiter ?? declared ?? detectDelimiter(beginning);
+    summary.delimiter = options.delimiter ?? (declared === undefined ? detectDelimiter(beginning) : known(declared));
     const all = async function* () {
       yield* head;
       yield* { [Symbol.asyncIterator]: () => pieces };
@@ -74,6 +74,14 @@ export function readCsv(texts: AsyncIterable<string>, options: ReadCsvOptions): 
     }
   }
   return { rows: rows(), summary: () => summary };
+}
+
+/** @throws CsvProblem */
+function known(declared: string): Delimiter {
+  const delimiter = delimiters.find((one) => one === declared);
+  if (delimiter) return delimiter;
+  const others = delimiters.map((one) => JSON.stringify(one)).join(', ');
+  throw new CsvProblem(`the file says that ${JSON.stringify(declared)} separates fields; it may be one of ${others}`, 1);
 }
 
 async function* records(
@@ -138,6 +146,8 @@ function headerNames(line: number, onColumn: (name: string, line: number) => voi
   const known = new Set<string>();
   return (name) => {
     if (name === '') throw new CsvProblem(`column ${known.size + 1} of the header has no name`, line);
+    if (name.includes('\u0000'))
+      throw new CsvProblem(`the name of column ${known.size + 1} holds NUL: the file is no text`, line);
     if (known.has(name)) throw new CsvProblem(`the header names column ${JSON.stringify(name)} twice`, line);
     known.add(name);
     onColumn(name, line);

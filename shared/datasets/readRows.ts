@@ -1,4 +1,5 @@
 import { freeTurn } from '../concurrency/freeTurn.ts';
+import { decoderOf, KIND_BYTES, NoText, notIn } from '../csv/decoderOf.ts';
 import type { Delimiter } from '../csv/detectDelimiter.ts';
 import { CsvProblem, type CsvSummary, MAX_ROW_CHARACTERS, readCsv } from '../csv/readCsv.ts';
 import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
@@ -58,11 +59,13 @@ async function* pieces(file: Blob): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-/** UTF-8 text in pieces, without a byte order mark. */
+/** Text in pieces, without a byte order mark. */
 async function* decoded(file: Blob): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let encoding = 'utf-8';
   let line = 1;
   try {
+    const decoder = decoderOf(new Uint8Array(await file.slice(0, KIND_BYTES).arrayBuffer()));
+    encoding = decoder.encoding;
     for await (const bytes of pieces(file)) {
       const text = decoder.decode(bytes, { stream: true });
       yield text;
@@ -70,8 +73,9 @@ async function* decoded(file: Blob): AsyncGenerator<string, void> {
     }
     yield decoder.decode();
   } catch (err) {
+    if (err instanceof NoText) throw broken(err.message, undefined, 'format_unsupported');
     if (!(err instanceof TypeError)) throw err;
-    throw broken(`the file is not UTF-8 text (in the part of the file that starts at this line)`, line);
+    throw broken(`${notIn(encoding)} (in the part of the file that starts at this line)`, line);
   }
 }
 
