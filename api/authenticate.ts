@@ -38,7 +38,7 @@ export function createGate(deps: {
   const secretOf = ({ headers }: IncomingMessage) =>
     hash('sha256', JSON.stringify([headers.authorization, ...keyHeaders.map((name) => headers[name])]));
 
-  /** What the request is about, to be read with its caller: the project of its path, or what the same credentials logged to last. */
+  /** Names the project and the run to read with the caller: the project of the path, or what the same credentials logged to last. */
   function askedBy(request: IncomingMessage, projectId: string | undefined): Asked | undefined {
     const inPath = Uuid.safeParse(projectId).data;
     const about = inPath === undefined ? lastTargets.get(secretOf(request)) : { projectId: inPath };

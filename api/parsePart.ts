@@ -36,7 +36,7 @@ export function parsePart(schema: z.ZodType, value: unknown, where: 'path' | 'qu
 /** Times that a part is read again after numbers in it were rounded; then all are. */
 const ROUNDINGS = 10;
 
-/** What a schema makes of a value. What takes a number, and not any value, reckons with it: an exact number becomes a double there, in the value as well. */
+/** Parses a value. A schema that takes a number, and not any value, reckons with it: an exact number becomes a double there, in the value as well. */
 function readPart(schema: z.ZodType, value: unknown) {
   for (let roundings = 0; ; roundings++) {
     const read = schema.safeParse(value, atFirstProblem);

@@ -180,7 +180,7 @@ function refuseEmptyWords(command: Command): void {
   if (empty !== undefined) command.error(`error: ${empty} is empty`);
 }
 
-/** What there is to work with. */
+/** The things that commands work with. */
 function listCommands(program: Command, terminal: Terminal, action: Action): void {
   ofService(program.command('projects'))
     .description('List the projects that you can read')

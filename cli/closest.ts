@@ -1,7 +1,7 @@
 import { closestNames } from '../shared/identifiers/closestNames.ts';
 import { editDistance } from '../shared/metrics/editDistance.ts';
 
-/** What ends a message about an unknown name: the one there is that looks most like it. Empty where none is like it. */
+/** Returns the end of a message about an unknown name: the existing name that looks most like it. Empty where none is like it. */
 export function closestHint(name: string, known: readonly string[]): string {
   const wanted = name.trim().toLowerCase();
   const [closest] = closestNames(name, known, 1).filter((each) => isNear(wanted, each.toLowerCase()));

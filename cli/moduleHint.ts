@@ -7,7 +7,7 @@ const ofCommonJs = /outside a module|Unexpected token 'export'|await is only val
 const moduleEndings: Record<string, string> = { '.ts': '.mts', '.js': '.mjs' };
 
 /**
- * What to do about a file, or one that it imports, which is written as a module and belongs to a package that holds CommonJS; undefined where that is
+ * Says what to do about a file, or one that it imports, which is written as a module and belongs to a package that holds CommonJS; undefined where that is
  * not what is wrong.
  */
 export async function moduleHint(cause: unknown): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 const bounds: Record<string, string> = { '<=': 'at most', '>=': 'at least', '<': 'below', '>': 'above' };
 
 /**
- * What a service says of a request, for a person who typed a command and sent none: without the method, the path and where in the body it is. What
+ * Rewrites what a service says of a request for a person who typed a command and sent none: without the method, the path and where in the body it is. What
  * would have no subject then is of the last key.
  */
 export function plainReason(message: string): string {

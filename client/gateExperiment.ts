@@ -45,12 +45,12 @@ export function checkGateKeys(limits: GateLimits, where?: string): void {
     refuseUnknownKeys(limit, ['maxDrop', 'min', 'max'], `${within}metrics[${JSON.stringify(name)}]`);
 }
 
-/** Whether a drop is limited, which takes a baseline. */
+/** Returns true when a drop is limited, which takes a baseline. */
 export const mayDrop = ({ metrics = {} }: GateLimits): boolean =>
   Object.values(metrics).some(({ maxDrop }) => maxDrop !== undefined);
 
 /**
- * What is wrong with a gate, whatever it is about: said before a run, and not after it.
+ * Refuses a gate that is wrong, whatever it is about: before a run, and not after it.
  * @param hasBaseline whether something beside the gate names one
  * @throws ValueError
  */

@@ -44,7 +44,7 @@ export interface ScoreMap {
 }
 
 /**
- * What a metric computed in this process gives: it becomes a searchable column with its explanation. A map gives one column for each key, a list of
+ * The result of a metric computed in this process: it becomes a searchable column with its explanation. A map gives one column for each key, a list of
  * scores one for each name, a pair the score and its metadata. Null is no score and no error.
  */
 export type LocalScore =
@@ -56,7 +56,7 @@ export type LocalScore =
   | (ExplainedScore | ScoreMap)[]
   | { results: (ExplainedScore | ScoreMap)[] };
 
-/** What the numbers of a metric mean. */
+/** The meaning of the numbers of a metric. */
 export interface LocalScale {
   /** Which of two numbers is better; without it neither is. */
   direction?: 'higher' | 'lower' | undefined;
@@ -70,7 +70,7 @@ export interface LocalScale {
  */
 export interface LocalMetric<Input = unknown, Output = unknown> extends LocalScale {
   name: string;
-  /** Of the names that a result gives beside the metric's own: what their numbers mean. */
+  /** The meaning of the numbers under the names that a result gives beside the metric's own. */
   scales?: Record<string, LocalScale> | undefined;
   score(row: HostedRow<Input>, output: Output): LocalScore | undefined | Promise<LocalScore | undefined>;
 }

@@ -68,7 +68,7 @@ function baselineOf({ baseline, baselineTag }: GateOptions) {
   return key !== undefined && value !== undefined ? { tag: { key, value } } : { name: baseline };
 }
 
-/** Of the name of a series, the service takes the run; anything else is one experiment. */
+/** Leaves the name of a series to the service, which takes its run; anything else is one experiment. */
 async function named(client: ServiceClient, name: string, projectId: string) {
   const [newest] = await runsOfName(client, projectId, name, 1);
   return newest?.series === name

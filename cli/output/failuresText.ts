@@ -38,7 +38,7 @@ const placeOf = ({ row, trial, trace_id }: FailedRow, trials: boolean): string =
     ', ',
   );
 
-/** What the reason does not say already. */
+/** Returns the part that the reason does not say already. */
 const messageBeside = ({ message }: FailedRow, reason: string): string => {
   const line = message.replaceAll(/\s+/g, ' ').trim();
   return line === reason ? '' : line;

@@ -4,7 +4,7 @@ import { type FilterColumn, type FilterTree, filterTreeOf, type Leaf, timeOf } f
 import { usageError } from '../commandError.ts';
 import type { RecordKind, RecordRun } from './recordRun.ts';
 
-/** What a search takes as one of its filters. */
+/** One of the filters that a search takes. */
 export type Filter = Leaf | FilterTree | { or: Leaf[] };
 
 export interface FilterOptions {
@@ -62,7 +62,7 @@ const treesOf = (
 
 export const expressionOf = (text: string): Expression => orUsageError(text, () => parseExpression(text));
 
-/** What is wrong with a filter is said with the rest of it from there on. */
+/** Turns a problem of a filter into an error of usage that quotes the filter from there on. */
 function orUsageError<T>(text: string, read: () => T): T {
   try {
     return read();

@@ -20,7 +20,7 @@ interface MetricInfo {
   metric_key_alias?: string | null;
 }
 
-/** What stands in a record's metrics beside scores. */
+/** Names of the metrics of a record that are no scores. */
 const measured = /^(?:num_\w*tokens|cost|\w+_cost|duration_ns|\w+_ns)$/;
 
 /** A line for each record, what lies in it below it, and below each line its error and scores. */
@@ -57,7 +57,7 @@ function headOf({ type, name, metrics, status_code: status }: TreeRecord): strin
   ].join('  ');
 }
 
-/** Of input and output, where both are known. */
+/** Adds the figures of input and output, where both are known. */
 function sumOf(figure: (key: string) => number | undefined): number | undefined {
   const [input, output] = [figure('num_input_tokens'), figure('num_output_tokens')];
   return input === undefined || output === undefined ? undefined : input + output;

@@ -78,7 +78,7 @@ export interface UserGroup {
 
 export interface PageOf<T> {
   items: T[];
-  /** Whether items follow behind the page. */
+  /** True when items follow behind the page. */
   hasMore: boolean;
 }
 
@@ -97,14 +97,14 @@ export interface ProjectMembership {
   membership: ProjectRole | undefined;
 }
 
-/** What a request is about: read together with its caller, since the two are asked for one after the other else. */
+/** The project and the run of a request: read together with its caller, since the two are asked for one after the other else. */
 export interface About {
   projectId: string;
-  /** Of a run in the project. */
+  /** The id of a run in the project. */
   runId?: string | undefined;
 }
 
-/** What there is of it. */
+/** The project and the run as they are stored, where they are there. */
 export interface FoundAbout {
   project: ProjectMembership | undefined;
   run: { id: string; kind: string; name: string } | undefined;

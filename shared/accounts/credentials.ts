@@ -28,7 +28,7 @@ export interface LoginClient {
   userAgent: string | null;
 }
 
-/** What a request is about, and who hears what was read of that with the caller. Nothing is read where the caller is remembered. */
+/** The project and the run of a request, and a listener that gets what is read of them with the caller. Nothing is read where the caller is remembered. */
 export interface Asked extends About {
   found(userId: string, about: FoundAbout): void;
 }

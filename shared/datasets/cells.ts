@@ -2,7 +2,7 @@ import { type ExactNumber, isExact } from '../wire/exactNumber.ts';
 import type { Cell } from './dataset.ts';
 
 /**
- * What a cell stores for a value: texts, numbers, null and flat objects as they are; anything else as its JSON text. A number that the store cannot read
+ * Returns what a cell stores: texts, numbers, null and flat objects as they are; anything else as its JSON text. A number that the store cannot read
  * again, such as one of 25 digits or beyond 1.8e308, is the text of its digits.
  */
 export function toCell(value: unknown): Cell {

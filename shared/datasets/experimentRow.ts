@@ -55,7 +55,7 @@ function isNestedJson(cell: Cell): boolean {
   }
 }
 
-/** What a runner is given as text: the cell `input` as it is, an empty one too; of a row without that column its input in the record. */
+/** Returns the text that a runner gets: the cell `input` as it is, an empty one too; for a row without that column its input in the record. */
 export const givenInput = ({ input, variables }: Pick<SourceRow, 'input' | 'variables'>): string => {
   const cell = Object.hasOwn(variables, 'input') ? (variables.input as Cell) : input;
   return cell === null || (typeof cell === 'string' && isBlank(cell)) ? cellText(cell) : input;

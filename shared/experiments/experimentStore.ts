@@ -142,7 +142,7 @@ export interface AggregatedMetric {
 export type BaselinePick = 'newest' | 'approved' | 'passed';
 export interface BaselineChoice {
   tag?: Pick<RunTag, 'key' | 'value'> | undefined;
-  /** Of a series, or the whole name of one run. */
+  /** The name of a series, or the whole name of one run. */
   name?: string | undefined;
   pick: BaselinePick;
 }
@@ -166,7 +166,7 @@ export interface ExperimentStore {
   /** Newest first. */
   ids(projectId: string): Promise<string[]>;
   /**
-   * Of the experiments whose run is completed, or whose rows clients have logged (as their aggregates or a gate say), and of which not all rows failed, the one that ended last, `except`
+   * Finds the experiment that ended last, among those whose run is completed, or whose rows clients have logged (as their aggregates or a gate say), and of which not all rows failed, `except`
    * aside: with the tag; or of the name, earlier ones before later ones and in the series of `except` earlier ones alone; or without both the earlier runs of that series.
    */
   lastFinished(projectId: string, choice: BaselineChoice, except: string): Promise<string | undefined>;

@@ -47,7 +47,7 @@ export interface ProgressDeps {
   /** @param isAtRest whether none of its rows was running a moment ago: what was counted before that does not do */
   tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[], isAtRest: boolean): Promise<RunTally>;
   metricNames(run: ExperimentRun): Promise<string[]>;
-  /** What the workers of hosted runners have in flight. */
+  /** The rows that the workers of hosted runners have in flight. */
   board: ProgressBoard;
   /** Rows that the caller's process has leased: they stay with it when their chunk ends, as in a pause. */
   leased(experimentId: string): Promise<number>;

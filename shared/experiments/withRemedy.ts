@@ -1,6 +1,6 @@
 import { NO_REFERENCE, NOTHING_RETRIEVED } from '../metrics/reasons.ts';
 
-/** What people call the column of the reference answer, in small letters without what separates words. */
+/** Names that people give the column of the reference answer, in small letters without what separates words. */
 const likeReference: ReadonlySet<string> = new Set([
   ...['output', 'outputs', 'expected', 'expectedoutput', 'expectedanswer', 'expectedresponse', 'expectedresult', 'expect'],
   ...['answer', 'answers', 'correctanswer', 'referenceanswer', 'idealanswer', 'reference', 'referenceoutput', 'references'],

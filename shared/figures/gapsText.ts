@@ -1,4 +1,4 @@
-/** What is known of values of a metric that are not there. */
+/** Values of a metric that are not there, as far as they are known. */
 export interface Gaps {
   /** Values that are there. */
   values: number;

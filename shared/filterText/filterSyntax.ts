@@ -31,7 +31,7 @@ export interface Condition {
 }
 export type Expression = { condition: Condition } | { and: Expression[] } | { or: Expression[] } | { not: Expression };
 
-/** What is wrong with a filter's text, and where. */
+/** A problem of a filter's text, and its place. */
 export class FilterTextError extends Error {
   override readonly name = 'FilterTextError';
   readonly place: Place;

@@ -17,7 +17,7 @@ export type Leaf = {
   value: unknown;
   case_sensitive?: boolean;
 };
-/** What a search takes as `filter_tree`. */
+/** The form of `filter_tree` in a search. */
 export type FilterTree = { filter: Leaf } | { and: FilterTree[] } | { or: FilterTree[] } | { not: FilterTree };
 
 /** A column as far as a condition on it depends on it: what the routes `available_columns` answer. */
@@ -43,7 +43,7 @@ export interface FilterTextOptions {
   columns: readonly FilterColumn[];
   /** Compares texts by letters whatever their case. */
   ignoreCase?: boolean;
-  /** What `2h` (ago) counts from. */
+  /** The time from which `2h` (ago) counts. */
   now?: Date;
 }
 

@@ -17,7 +17,7 @@ export function scoredRows(made: MadeOf | undefined): Scored {
 /** Of values that are not there although their rows did not fail: a judge that breaks makes no failed rows. */
 export function warningOfScores(metric: string, made: MadeOf | undefined): string[] {
   if (!made) return [];
-  // Of rows that it does not apply to a metric need not have values; where these are most, the figure is of few.
+  // A metric needs no values of rows that it does not apply to; where these are most, the figure is of few.
   const few = made.counts.values > 0 && made.counts.missing + made.counts.failed === 0 ? whyValuesLack(metric, made) : undefined;
   if (made.counts.missing + made.counts.failed === 0) return few === undefined ? [] : [few];
   const { missing, failed } = made.counts;

@@ -3,7 +3,7 @@ import { editDistance } from '../metrics/editDistance.ts';
 /** Longer texts are cut: what is typed wrong is no book. */
 const MAX_CHARACTERS = 255;
 
-/** Of two texts whatever their case: how many characters one is off the other. */
+/** Counts the characters that one text is off another, whatever their case. */
 const distanceOf = (wanted: string, candidate: string): number => editDistance(wanted, candidate.toLowerCase());
 const wantedOf = (name: string): string => name.trim().toLowerCase().slice(0, MAX_CHARACTERS);
 

@@ -20,7 +20,7 @@ export interface ScoredRecord {
   inputTokens: number | null;
   outputTokens: number | null;
   totalTokens: number | null;
-  /** Whether its tokens are in the sums of its trace; absent: those of a model call are. */
+  /** True when its tokens are in the sums of its trace; absent: those of a model call are. */
   countsTokens?: boolean;
   errorMessage: string | null;
   model: string | null;

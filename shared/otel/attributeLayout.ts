@@ -98,7 +98,7 @@ export class AttributeLayout {
     return hasAny;
   }
 
-  /** What `derive` makes of the names: it depends on nothing else. */
+  /** Returns what `derive` makes of the names: it depends on nothing else. */
   derived<T>(derive: (names: readonly string[]) => T): T {
     if (!this.#derived.has(derive)) this.#derived.set(derive, derive(this.#names));
     return this.#derived.get(derive) as T;

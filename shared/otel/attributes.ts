@@ -63,7 +63,7 @@ export class Attributes {
     return this.#layout.hasAny(prefix);
   }
 
-  /** What follows from the names alone, which is found once for all spans with the same. @param derive a constant of its module */
+  /** Returns what follows from the names alone, which is found once for all spans with the same. @param derive a constant of its module */
   fromNames<T>(derive: (names: readonly string[]) => T): T {
     return this.#layout.derived(derive);
   }

@@ -131,7 +131,7 @@ function retrieval(span: OtelSpan): SpanContent {
   return withMessages(conversation(span, 'retriever'), query, attributes.list('gen_ai.retrieval.documents')?.map(documentOf));
 }
 
-/** What messages say beside an input and an output is metadata. */
+/** Adds messages beside an input and an output, as metadata. */
 function withMessages(said: Conversation, input: SpanContent['input'], output: SpanContent['output']): SpanContent {
   const metadata: [string, AttributeValue][] = [...(said.metadata ?? [])];
   if (input !== undefined && said.input) metadata.push(['gen_ai.input.messages', JSON.stringify(said.input.map(asWritten))]);

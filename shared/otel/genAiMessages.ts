@@ -108,7 +108,7 @@ function listedEvents(attributes: Attributes, name: string): MessageEvents {
 const isNamedEvent = (value: AttributeValue): value is { [key: string]: AttributeValue; 'event.name': string } =>
   isTree(value) && typeof value['event.name'] === 'string' && value['event.name'].startsWith('gen_ai.');
 
-/** What stands beside the message of an event and says nothing by itself. */
+/** Attributes beside the message of an event that say nothing by themselves. */
 const besideMessage = ['gen_ai.system', 'event.name', 'gen_ai.message.index'];
 
 const isNothingButMessage = (event: { [key: string]: AttributeValue; 'event.name': string }): boolean =>

@@ -121,11 +121,11 @@ export function mapSpan(span: OtelSpan, room = sharedRoom(1)): Mapped {
   return { sessionId, isNamed: named !== undefined, span: mapped };
 }
 
-/** What stands in place of a text that is not to be seen: the sessions of all users would be one. */
+/** Recognizes what is written in place of a text that must not be seen: the sessions of all users would be one. */
 const isRedacted = (text: string | undefined): boolean =>
   text !== undefined && /^\[?(?:scrubbed|redacted|filtered|masked)\b|^\*+$/i.test(text);
 
-/** What a tool was called with, in an input that says how its function was called. */
+/** Reads the arguments of a tool from an input that says how its function was called. */
 function readArguments(content: SpanContent, text: string): void {
   const call = argumentsWithin(text);
   if (!call) return;
@@ -288,7 +288,7 @@ export function textOfStep(step: StepInput | StepOutput): string {
 const messageText = ({ content, tool_calls }: SaidMessage): string =>
   contentText(content) || (tool_calls?.length ? JSON.stringify(tool_calls) : '');
 
-/** What a tool was called with: the arguments, where messages call one tool and say nothing else. */
+/** Returns the arguments of a tool, where messages call one tool and say nothing else. */
 function textOfCall(input: StepInput): string {
   const text = textOfStep(input);
   const calls = text === '' && typeof input !== 'string' ? input.flatMap(({ tool_calls }) => tool_calls ?? []) : [];

@@ -4,7 +4,7 @@ import { firstText, isNothing, isTree } from './messageForms.ts';
 
 export type ToolCall = NonNullable<LoggedMessage['tool_calls']>[number];
 
-/** What one message holds, in whichever form it was written. */
+/** The contents of one message, in whichever form it was written. */
 export interface Contents {
   texts: string[];
   reasoning: string[];
@@ -125,7 +125,7 @@ function toolCallOf(call: AttributeValue): ToolCall[] {
   return [{ id: idOf(call) ?? '', function: { name, arguments: textOf(given) } }];
 }
 
-/** What holds a result, in the order in which they are looked at. */
+/** Keys that hold a result, in the order in which they are read. */
 const placesOfResult = ['response', 'result', 'output', 'content'];
 
 function responseOf(part: AttributeTree): Contents['responses'][number] {
@@ -143,7 +143,7 @@ function responseOf(part: AttributeTree): Contents['responses'][number] {
 const fieldsOfResult: ReadonlySet<string> = new Set([
   ...['type', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'toolCallId', 'toolUseId', 'name', 'toolName'],
 ]);
-/** What a result without a fault says of itself. */
+/** Recognizes what a result without a fault says of itself. */
 const saysNoFault = (name: string, value: AttributeValue): boolean =>
   (name === 'is_error' && value === false) || (name === 'status' && (value === 'success' || value === 'completed'));
 
@@ -151,7 +151,7 @@ const saysNoFault = (name: string, value: AttributeValue): boolean =>
 const idOf = (part: AttributeTree): string | undefined =>
   firstText(part.call_id, part.toolCallId, part.toolUseId, part.id, part.ref);
 
-/** What a tool answered: the texts, where it is nothing but texts. */
+/** Returns what a tool answered: the texts, where it is nothing but texts. */
 function resultText(value: AttributeValue): string {
   if (Array.isArray(value) && value.length > 0 && value.every(isText)) return value.map(({ text }) => text).join('\n');
   return isTree(value) && value.type === 'text' && typeof value.value === 'string' ? value.value : textOf(value);

@@ -69,7 +69,7 @@ function withContentOfParts(value: AttributeTree): AttributeTree {
 export interface Within {
   items: AttributeValue[];
   finishReason?: string | undefined;
-  /** What stands beside the messages, by name. */
+  /** Values beside the messages, by name. */
   beside: [string, AttributeValue][];
 }
 
@@ -148,7 +148,7 @@ const generationOf = (value: AttributeValue): AttributeValue => {
   return isTree(message) ? { message, finish_reason } : { role: 'assistant', content: text ?? '', finish_reason };
 };
 
-/** What the AI SDK and Mastra say of a result, all in these words. */
+/** The words that the AI SDK and Mastra use for a result. */
 const fieldsOfResult: ReadonlySet<string> = new Set([
   ...['text', 'toolCalls', 'toolResults', 'reasoning', 'reasoningText', 'files', 'sources', 'warnings', 'object', 'steps'],
   ...['finishReason', 'usage', 'totalUsage', 'request', 'response', 'providerMetadata', 'tripwire'],
@@ -171,7 +171,7 @@ function resultOf(value: AttributeTree): Within {
   };
 }
 
-/** What says nothing that a record does not say elsewhere: the model, the tokens, the kind of object and its own id. */
+/** Fields that repeat what a record says elsewhere: the model, the tokens, the kind of object and its own id. */
 const ofEnvelope: ReadonlySet<string> = new Set([
   ...['id', 'object', 'type', 'created', 'created_at', 'model', 'model_version', 'modelVersion', 'usage', 'usage_metadata'],
   ...['usageMetadata', 'finish_reason', 'finishReason', 'stop_reason', 'stopReason', 'done', 'done_reason', 'generation_info'],

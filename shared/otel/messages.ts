@@ -121,7 +121,7 @@ function isAnswer(value: AttributeValue | undefined): boolean {
 interface Answer extends Contents {
   role: string;
   isReasoning: boolean;
-  /** Of the call that a tool answered. */
+  /** The id of the call that a tool answered. */
   id?: string | undefined;
   finishReason: string | undefined;
   /** Its content as it was written, where that is no text. */

@@ -8,10 +8,10 @@ import type { OtelSpan } from './span.ts';
 import { type SpanContent, type SpanRole, saysNothing } from './spanContent.ts';
 
 const GENKIT_NAME = 'genkit:name';
-/** What Braintrust says of a span, its kind among it. */
+/** The attribute in which Braintrust describes a span, its kind among it. */
 const BRAINTRUST_KIND = 'braintrust.span_attributes';
 
-/** What the span calls itself in the words of the library that made it. */
+/** Returns the role that the span gives itself in the words of the library that made it. */
 export function ownRole({ attributes }: OtelSpan): SpanRole | undefined {
   const names = namesIn(attributes);
   const about = structureOf(attributes.peek(BRAINTRUST_KIND));
@@ -28,7 +28,7 @@ export function ownRole({ attributes }: OtelSpan): SpanRole | undefined {
 const namesIn = (attributes: Attributes): OwnNames['by'] => attributes.fromNames(ownNamesIn).by;
 
 /**
- * What attributes of a library's own say, found by the endings of their names.
+ * Reads the attributes of a library's own, found by the endings of their names.
  * @param known what the conventions say: an input or output beside theirs stays with the metadata
  */
 export function readOwn({ attributes, resource, startNs }: OtelSpan, { kind }: SpanRole, known: SpanContent): SpanContent {
@@ -204,7 +204,7 @@ function addOutput(to: SpanContent, attributes: Attributes, names: readonly stri
   }
 }
 
-/** What an agent development kit writes in place of a content that it was told not to record. */
+/** The text that an agent development kit writes in place of a content that it must not record. */
 const isOff = (text: string, kind: SpanRole['kind']): boolean =>
   (text === '{}' && kind !== 'tool') || text === 'N/A' || text === '<not serializable>';
 

@@ -1,6 +1,6 @@
 import { wordsOf } from './usageNames.ts';
 
-/** What an attribute of a library's own says of its span. */
+/** The meaning of an attribute of a library's own for its span. */
 export type Meaning =
   | 'input'
   | 'output'
@@ -17,7 +17,7 @@ export type Meaning =
   | 'datasetMetadata';
 
 /**
- * What names mean by their endings, whichever library they are of: the first that fits counts. `langfuse.observation.input`, `mlflow.spanInputs`,
+ * Meanings of names by their endings, whichever library they are of: the first that fits counts. `langfuse.observation.input`, `mlflow.spanInputs`,
  * `mastra.agent_run.input`, `genkit:input`, `traceloop.entity.input` and `braintrust.input_json` are all inputs.
  */
 const endings: readonly (readonly [Meaning, RegExp])[] = [
@@ -43,11 +43,11 @@ const endings: readonly (readonly [Meaning, RegExp])[] = [
 
 /** Names that say what others are a part of: what follows is the name of a value of the metadata. */
 const PART_OF_METADATA = /^(?:[\w-]+\.)*?(?:metadata|association\.properties)\.([^.].*)$/;
-/** What the conventions have readers for: their names with the same endings say something else. */
+/** Names that the conventions have readers for: with the same endings they say something else. */
 const ofConventions =
   /^(?:gen_ai|ai|llm|openinference|embedding|reranker|retrieval|document|message|tool|input|output|metadata)\./;
 const readByEndings = /^(?:gen_ai\.task\.(?:input|output)|llm(?:\.\w+)?\.messages|llm\.\w+\.choices)$/;
-/** What happens around models: nothing of a database, a machine or a request is the input of a step or its session. */
+/** Names of what happens around models: nothing of a database, a machine or a request is the input of a step or its session. */
 const general = new RegExp(
   `^(?!gcp\\.vertex\\.|enduser\\.id$)(?:${[
     ...[

@@ -33,7 +33,7 @@ export function recordsOf(
     const root = mapped.find(({ from }) => from.parentId === undefined);
     // A trace is in one session: its root's, or else that of the first span that names one.
     const ofRoot = root?.sessionId;
-    // What a root says counts; what other spans say does where nothing was said before.
+    // A root's session counts; another span's counts where none was named before.
     const unless = ofRoot === undefined ? { unlessInSession: id } : {};
     const external = ofRoot ?? mapped.find(({ sessionId }) => sessionId !== undefined)?.sessionId;
     const session_id = external === undefined ? undefined : sessionIdOf(run, external);
@@ -146,7 +146,7 @@ function withoutRoot(trace: Trace, mapped: readonly MappedHere[], onStub: (recor
   return changes;
 }
 
-/** Of the spans whose parents are not here the first; of those that begin at once the one that ends last. */
+/** Returns the first of the spans whose parents are not here; among those that begin at once the one that ends last. */
 function highestOf(mapped: readonly MappedHere[]): MappedHere | undefined {
   const here = new Set(mapped.map(({ from }) => from.spanId));
   let highest: MappedHere | undefined;
@@ -160,7 +160,7 @@ function highestOf(mapped: readonly MappedHere[]): MappedHere | undefined {
 type TraceFields = ReturnType<typeof traceOf>;
 
 /**
- * What a trace's record says, with the input of the first span below its root and the output of the last one where the root says none: the instrumentations
+ * Returns the record of a trace, with the input of the first span below its root and the output of the last one where the root says none: the instrumentations
  * of some frameworks write these on the steps alone. Those right below come first, then those beside one that stands in for the root. The metadata says from which
  * spans they are.
  */

@@ -47,11 +47,11 @@ export interface SpanContent {
   agentName?: string | undefined;
   timeToFirstTokenNs?: number | undefined;
   sessionId?: string | undefined;
-  /** What the span says that an experiment gave it, and wants of it. */
+  /** The input that an experiment gave the span, beside the output that it wants of it. */
   datasetInput?: string | undefined;
   datasetOutput?: string | undefined;
   datasetMetadata?: { [key: string]: AttributeValue } | undefined;
-  /** What stands before the messages of any other form. */
+  /** Messages that go before those of any other form. */
   instructions?: SaidMessage[] | undefined;
   tags?: string[] | undefined;
   metadata?: [string, AttributeValue][] | undefined;
@@ -64,7 +64,7 @@ export interface SpanRole {
   callsModel: boolean;
 }
 
-/** Whether a step's input or output is none, or messages without a text and without a call. */
+/** Returns true when a step's input or output is none, or messages without a text and without a call. */
 export function saysNothing(step: StepInput | StepOutput | undefined): boolean {
   if (step === undefined || step === '') return true;
   if (typeof step === 'string') return false;

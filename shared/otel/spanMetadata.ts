@@ -14,7 +14,7 @@ const MAX_VALUE = 8_000;
 /** Names in the list of those that no reader knows, and characters of it, but for the last name. */
 const MAX_LISTED = 50;
 const MAX_LIST = 1_000;
-/** Of a scope or a resource: entries, characters of a value, and of all together. Each of its spans has them. */
+/** The most that a scope or a resource may have: entries, characters of a value, and of all together. Each of its spans has them. */
 const MAX_SHARED = 50;
 const MAX_SHARED_VALUE = 1_000;
 const MAX_SHARED_CHARACTERS = 4_000;
@@ -132,7 +132,7 @@ interface SharedTexts {
   dropped: number;
 }
 
-/** What many spans of a request have in common is made into texts once. */
+/** Makes texts of what many spans of a request have in common, once. */
 function onceFor<Origin extends object>(entriesOf: (origin: Origin) => Entries): (origin: Origin, room: number) => SharedTexts {
   const made = new WeakMap<Origin, SharedTexts>();
   return (origin, room) => {

@@ -102,7 +102,7 @@ export type FindTarget = (caller: Caller, target: NamedTarget, made: Made[]) => 
  */
 type AdmitTarget = (caller: Caller, target: NamedTarget) => Promise<string | undefined>;
 
-/** What a name meant is remembered for ten minutes, and counts while the project or log stream has it. */
+/** A name's meaning is remembered for ten minutes, and counts while the project or log stream has it. */
 const REMEMBERED = { max: 10_000, ttl: 600_000 };
 
 /**

@@ -9,7 +9,7 @@ type Figures = Partial<Record<Figure, number | undefined>>;
 /** Objects within objects that are searched for figures: `openrouter.usage.promptTokensDetails.cachedTokens`. */
 const MAX_DEPTH = 4;
 
-/** What a span says that it used, in whatever convention; undefined where it says nothing. */
+/** Returns what a span says that it used, in whatever convention; undefined where it says nothing. */
 export function readUsage(attributes: Attributes, { kind, callsModel }: SpanRole): ReportedUsage | undefined {
   const { numbers, objects } = attributes.fromNames(figuresIn);
   if (numbers.length === 0 && objects.length === 0) return undefined;
@@ -91,7 +91,7 @@ export function reconciled(usage: ReportedUsage): ReportedUsage {
   return { ...usage, inputTokens: input, outputTokens: output, totalTokens: total };
 }
 
-/** What a count may mean, beside which a part of it is reported. */
+/** Meanings that a count may have, beside which a part of it is reported. */
 function readings(whole: number | undefined, part: number): (number | undefined)[] {
   if (whole === undefined || part === 0) return [whole];
   return part > whole ? [whole + part] : [whole, whole + part];

@@ -3,7 +3,7 @@ import type { ReportedUsage } from './spanContent.ts';
 /** A number of one call: as `ReportedUsage` names it, or a part of the cost. */
 export type Figure = keyof ReportedUsage | 'inputCostUsd' | 'outputCostUsd';
 
-/** What a word of a name means. `plain` words only say that tokens are counted. */
+/** The meaning of a word of a name. `plain` words only say that tokens are counted. */
 type Meaning = 'plain' | 'input' | 'output' | 'total' | 'cache' | 'read' | 'write' | 'reasoning' | 'audio' | 'image';
 
 /**
@@ -28,7 +28,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map(
   ),
 );
 
-/** What these words count; undefined where that is no figure of a call. Words of two directions, or of a modality of the cache, are none. */
+/** Returns what these words count; undefined where that is no figure of a call. Words of two directions, or of a modality of the cache, are none. */
 export function tokensNamed(words: readonly string[]): Figure | undefined {
   const said = new Set<Meaning>();
   for (const word of words) {
@@ -104,7 +104,7 @@ export interface NamedFigures {
 
 interface NamedObject {
   name: string;
-  /** Of its name, which those of its keys add to. */
+  /** The words of its name, which those of its keys add to. */
   words: readonly string[];
   /** Levels of names that say nothing of the figure, such as that of the provider. */
   skipped: number;
@@ -122,7 +122,7 @@ export function figuresIn(names: readonly string[]): NamedFigures {
     const cost = costIn(name);
     const isBare = bare.test(name);
     const figure = cost ?? (tail === undefined ? undefined : tokensNamed(wordsOf(tail))) ?? (isBare ? ownName(name) : undefined);
-    // Of two names of one place the one in the words of today counts: `input_tokens` before `prompt_tokens`.
+    // Where two names have one place, the one in the words of today counts: `input_tokens` before `prompt_tokens`.
     const isOlder = /prompt|completion/.test(name) ? 0.5 : 0;
     if (figure) numbers.push({ name, figure, isBare, rank: (rank === -1 ? places.length : rank) + isOlder });
     if (PROVIDER_METADATA.test(name)) objects.push({ name, words: [], skipped: 1 });

@@ -5,7 +5,7 @@ import { meantName } from '../identifiers/closestNames.ts';
 import type { LogStream, LogStreamStore, Project, ProjectStore, ProjectType } from './projectStore.ts';
 import { createProject, viewerOf } from './projects.ts';
 
-/** What a log made, since it named something absent. */
+/** A thing that a log made, since it named something absent. */
 export interface Made {
   kind: 'project' | 'log_stream';
   id: string;
@@ -70,7 +70,7 @@ export function openFirstLog({ projects, logStreams, newId, makes, log }: FirstL
 
 const inWords = { project: 'project', log_stream: 'log stream' } as const;
 
-/** What to say of a thing whose name may be typed wrong; undefined for others. */
+/** Warns of a thing whose name may be typed wrong; undefined for others. */
 export const warningOf = ({ kind, name, closest }: Made): string | undefined =>
   closest === undefined
     ? undefined

@@ -19,7 +19,7 @@ export interface ProjectDeps {
   runCounts: RunCounts;
   /** Drops what is remembered of who may see which project. */
   forgetCallers(): void;
-  /** What logs may make that name something absent. */
+  /** The things that logs may make when they name something absent. */
   firstLogMakes: Config['FIRST_LOG_MAKES'];
   log: Pick<Logger, 'info'>;
 }

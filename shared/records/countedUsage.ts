@@ -16,11 +16,11 @@ export interface UsageNode {
 
 const TOKENS = 1;
 const COST = 2;
-/** Of a call above: it says tokens or a cost, so what it calls is a part of it. */
+/** Marks a call above that says tokens or a cost, so that what it calls is a part of it. */
 const CALL_SAYS = { tokens: 1, cost: 2 };
-/** Of another span above: its tokens or its cost count. */
+/** Marks another span above whose tokens or cost count. */
 const SUM_COUNTS = { tokens: 4, cost: 8 };
-/** Of the spans below: a call says tokens or a cost, there is one, there is one that is a part of this, and a span that is no call says a cost. */
+/** Marks what the spans below are: a call says tokens or a cost, there is one, there is one that is a part of this, and a span that is no call says a cost. */
 const BELOW = { callTokens: 1, callCost: 2, call: 4, nestedCall: 8, otherCost: 16 };
 
 /**
@@ -76,7 +76,7 @@ function ofOther({ saysTokens, saysCost }: UsageNode, above: number, below: numb
   return (countsTokens ? TOKENS : 0) | (countsCost ? COST : 0);
 }
 
-/** What a span and those below it are to its parent. */
+/** Returns what a span and those below it are to its parent. */
 function seenFrom(node: UsageNode, below: number): number {
   const passed = isOfItsOwn(node) ? below & ~BELOW.nestedCall : below;
   if (node.type !== 'llm') return passed | (node.saysCost ? BELOW.otherCost : 0);
@@ -131,7 +131,7 @@ function topDown(nodes: readonly UsageNode[]): Visit[] {
   return visits;
 }
 
-/** What a span used, as its row among the members of its trace has it; undefined where it is no call and says nothing. */
+/** Returns what a span used, as its row among the members of its trace has it; undefined where it is no call and says nothing. */
 export function usageOf({ type, metrics }: Pick<StoredRecord, 'type' | 'metrics'>): Record<string, number> | undefined {
   let usage: Record<string, number> | undefined = type === 'llm' ? {} : undefined;
   for (const name in metrics) {
@@ -146,7 +146,7 @@ export function usageOf({ type, metrics }: Pick<StoredRecord, 'type' | 'metrics'
 
 const ofUsage: ReadonlySet<string> = new Set(usageMetrics);
 
-/** What the counting needs of a span, from its `usageOf`. */
+/** Returns what the counting needs of a span, from its `usageOf`. */
 export function usageNode(
   { id, type, parent_id }: Pick<StoredRecord, 'id' | 'type'> & { parent_id?: string | null | undefined },
   usage: Readonly<Record<string, number>> = {},

@@ -6,7 +6,7 @@ import type { RecordChange } from './recordChange.ts';
 import type { RecordStore, StoredKey, UsageKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 
-/** What a group has made of the records of a run. */
+/** The records of a run as a group has changed them. */
 interface WrittenRun {
   run: RunRef;
   keys: Map<string, StoredKey>;
@@ -18,7 +18,7 @@ interface WrittenRun {
   changed: Set<string>;
   /** Ids that were made for this write. */
   fresh: ReadonlySet<string>;
-  /** Of the traces that were read: the usage that was stored. */
+  /** The stored usage of the traces that were read. */
   usage: Map<string, UsageKey[]>;
   recount: ReadonlySet<string>;
 }

@@ -195,7 +195,7 @@ export class GroupState {
     }
   }
 
-  /** What spans count of their usage follows from those around them, which may have come before. */
+  /** Decides what spans count of their usage, which follows from those around them: these may have come before. */
   async followUsage(): Promise<void> {
     for (const state of this.#runs.values()) await followUsage(this.#store, this.#clock, state);
   }
@@ -296,7 +296,7 @@ export class GroupState {
   }
 }
 
-/** Whether the session that a trace or its key names is one: a trace that is in none names itself. */
+/** Returns true when the session that a trace or its key names is one: a trace that is in none names itself. */
 const isSession = (session: string | undefined, traceId: string): session is string =>
   session !== undefined && session !== traceId && session !== NO_SESSION;
 

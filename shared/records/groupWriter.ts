@@ -179,7 +179,7 @@ export class GroupWriter {
   }
 
   async #settle(group: readonly WriteRequest[], mayHold: LetIn['mayHold']): Promise<SettledGroup> {
-    // What a process stored that had lost its locks stands under the time that it gave the record, which may be another by now.
+    // A process that had lost its locks stored the record under the time that it gave it, which may be another by now.
     for (const { run, changes } of group.filter(({ mayBeStored }) => mayBeStored))
       await this.#deps.store.removeMisplaced(run, changes.map(idOf));
     const { store, held, clock, prices, opened, onStored } = this.#deps;

@@ -6,7 +6,7 @@ import type { StoredRecord } from './record.ts';
 import type { RecordChange } from './recordChange.ts';
 import { PENDING, type RecordStore, type StoredKey, type UsageKey, type WrittenKey } from './recordStore.ts';
 
-/** What was stored of the records of a run, and what changes have made of that so far. */
+/** The stored records of a run, and what changes have made of them so far. */
 export interface RunState {
   run: RunRef;
   /** Sessions that these changes open and that are stored: nothing was read of them. */
@@ -24,11 +24,11 @@ export interface RunState {
   canHold: boolean;
   /** Updates by the records that they wait for: those that were held before, and those of this group. */
   held: Map<string, (HeldUpdate | StoredHeldUpdate)[]>;
-  /** Of the records that updates did not find, those that were deleted. */
+  /** Ids of deleted records among those that updates did not find. */
   deleted: ReadonlySet<string>;
   /** Ids that were made for this write. */
   fresh: ReadonlySet<string>;
-  /** Of the traces that were read: the usage that was stored. */
+  /** The stored usage of the traces that were read. */
   usage: Map<string, UsageKey[]>;
   /** Traces of which records were deleted. */
   recount: ReadonlySet<string>;

@@ -91,7 +91,7 @@ export class LockedGroups {
   }
 }
 
-/** What a request locks for itself: those with the same wait for the same. */
+/** Names what a request locks for itself: requests with the same name wait for the same locks. */
 const laneOf = (request: WriteRequest): string =>
   locksOf([request])
     .flatMap(({ name, shared }) => (shared ? [] : [name]))

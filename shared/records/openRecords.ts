@@ -57,7 +57,7 @@ export interface RecordsDeps {
   onStubTracesKept(err: unknown): void;
   /** Gets the number of updates that were dropped because their records did not come. */
   onUpdatesExpired(updates: number): void;
-  /** What is kept of the clock from sweep to sweep. */
+  /** Keeps the clock from sweep to sweep. */
   sweepState: SweepStateStore;
   /** Gets why a sweep deletes nothing. */
   onSweepHeld(reason: string): void;

@@ -17,7 +17,7 @@ interface OnTop {
 }
 
 /**
- * What a logged record of a trace comes to, where that or the stored one is of spans without their root; undefined where it changes nothing.
+ * Puts a logged record of a trace on top of the stored one, where that or the stored one is of spans without their root; undefined where it changes nothing.
  * - Spans around those that opened the trace open it anew; of others the first input and the last output count.
  * - The root takes the place of all of them. Where it says no input or output, theirs stay.
  */
@@ -57,7 +57,7 @@ function rootOn(stored: StoredRecord, given: LoggedRecord): OnTop {
   };
 }
 
-/** What spans say that are not around those that the trace has. */
+/** Returns what spans add that are not around those that the trace has. */
 function besides(stored: StoredRecord, given: LoggedRecord): LoggedRecord | undefined {
   const said = given.user_metadata ?? {};
   const isLater = stored.is_provisional === true && endOf(given) > endOf(stored);

@@ -31,7 +31,7 @@ export interface SpanRecords {
   newest: string;
 }
 
-/** What spans take from the record of their trace. */
+/** Fields that spans take from the record of their trace. */
 type TraceState = Pick<StoredRecord, 'id' | 'trace_is_complete'>;
 
 export interface ReadDeps {

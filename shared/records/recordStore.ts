@@ -94,7 +94,7 @@ export interface RecordStore {
   /** Keys of all spans of these traces. */
   spanKeys(run: RunRef, traceIds: readonly string[]): Promise<StoredKey[]>;
   /**
-   * Of these traces, the spans that are or hold usage: model calls, those that say tokens or a cost, those that have children, and those of `ids`.
+   * Returns the spans of these traces that are or hold usage: model calls, those that say tokens or a cost, those that have children, and those of `ids`.
    * @param whole absent: of spans without children that are alike (parent, type, what they say and count) one will do, but for those of `ids`
    */
   usageKeys(run: RunRef, traceIds: readonly string[], ids: readonly string[], whole?: boolean): Promise<UsageKey[]>;
@@ -115,7 +115,7 @@ export interface Lock {
   shared: boolean;
 }
 
-/** What a write must know of its runs. */
+/** The states of runs that a write must know. */
 export interface RunsToWrite {
   /** Runs that are not in the project, deleted ones included, or are of another kind than the write says. */
   missing: readonly RunRef[];
@@ -123,17 +123,17 @@ export interface RunsToWrite {
   withHeldUpdates: readonly RunRef[];
 }
 
-/** What the store of metadata says of runs. */
+/** The states of runs in the store of metadata. */
 export interface RunStates extends RunsToWrite {
   /** Erasures that are noted. */
   erasures: readonly (RunRef & { id: string })[];
 }
 
-/** What the work that has locks knows of them. */
+/** Locks, as the work that has them sees them. */
 export interface HeldLocks {
   /** Names of those that another process has. Empty where they were waited for. */
   refused: ReadonlySet<string>;
-  /** What was read of the runs right after the locks were taken; undefined where nothing was read. */
+  /** The states of the runs right after the locks were taken; undefined where they were not read. */
   states: RunStates | undefined;
   /**
    * Makes sure that the locks are held now, before something is written: a process that stood still has lost them.

@@ -1,4 +1,4 @@
-/** What is known of the clock at the last sweep. */
+/** The clock at the last sweep, as far as it is known. */
 export interface SweepState {
   lastAt: Date;
   /** When the clock was last found to have jumped; null: it has run evenly for a day. */
@@ -20,7 +20,7 @@ const HELD_MS = 20 * HOUR_MS;
 export interface SweepClock {
   /** Notes the time of a sweep that begins. @returns false where it must delete nothing */
   begin(): Promise<boolean>;
-  /** Whether a sweep under way may go on: the clock has not jumped since it began. */
+  /** Returns true when a sweep under way may go on: the clock has not jumped since it began. */
   mayGoOn(): Promise<boolean>;
   /** Why the sweeps are held; undefined where they are not. */
   held(): Promise<string | undefined>;
@@ -38,7 +38,7 @@ export function openSweepClock(store: SweepStateStore, onHeld: (reason: string) 
       const heldAt = state ? heldSince(state, now) : null;
       await store.write({ lastAt: now, heldAt });
       if (heldAt) onHeld(reasonOf(heldAt));
-      // What the clock said before the first sweep is not known.
+      // The clock before the first sweep is not known.
       return state !== undefined && heldAt === null;
     },
     async mayGoOn() {

@@ -57,6 +57,6 @@ export function locksOf(group: readonly { run: RunRef; ordinals?: readonly numbe
   ];
 }
 
-/** Whether none of the locks that a request needs is among these. */
+/** Returns true when none of the locks that a request needs is among these. */
 export const isFree = (request: Parameters<typeof locksOf>[0][number], refused: ReadonlySet<string>): boolean =>
   refused.size === 0 || locksOf([request]).every(({ name }) => !refused.has(name));

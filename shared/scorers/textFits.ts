@@ -1,6 +1,6 @@
 import { foldCase } from '../identifiers/foldCase.ts';
 
-/** Whether a filter on a list of texts holds for one, as `collection` of records (docs/search.md): `eq` says all that is in it. */
+/** Returns true when a filter on a list of texts holds for one, as `collection` of records (docs/search.md): `eq` says all that is in it. */
 export function collectionFits(
   filter: { operator: 'eq' | 'contains' | 'one_of' | 'not_in'; value: string | string[]; case_sensitive: boolean },
   values: readonly string[],

@@ -21,8 +21,8 @@ export class ExactNumber extends Number {
   }
 }
 
-/** Of ECMAScript's proposal for the sources of numbers. */
+/** JSON with ECMAScript's proposal for the sources of numbers. */
 const json = JSON as unknown as { rawJSON?(text: string): unknown };
 
-/** Whether a value is such a number: no object to go into, though JavaScript calls it one. */
+/** Returns true for such a number: no object to go into, though JavaScript calls it one. */
 export const isExact = (value: unknown): value is ExactNumber => value instanceof ExactNumber;

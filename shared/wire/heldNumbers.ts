@@ -1,6 +1,6 @@
 /** The powers of ten that a double holds. */
 const POWERS = Array.from({ length: 23 }, (_, power) => 10 ** power);
-/** What a double is multiplied with for the distance to the next one, rounded to it: S. M. Rump and others, 2009. */
+/** The factor of a double for the distance to the next one, rounded to it: S. M. Rump and others, 2009. */
 const NEXT = 2 ** -53 * (1 + 2 ** -52);
 /** Cuts a double into two halves whose products are exact: T. J. Dekker, 1971. */
 const HALVES = 2 ** 27 + 1;
@@ -56,7 +56,7 @@ function isHeldNumber(head: number, tail: number, digits: number, fraction: numb
 }
 
 /**
- * Whether the double nearest to (head + tail) / scale is surely printed with these 16 or 17 digits. A double is printed as the decimal nearest to it among
+ * True when the double nearest to (head + tail) / scale is surely printed with these 16 or 17 digits. A double is printed as the decimal nearest to it among
  * the shortest that are read as this double. So the digits must be nearest, and no shorter number, a multiple of ten, may be in the double's interval.
  */
 function isPrintedAgain(head: number, tail: number, scale: number): boolean {

@@ -22,7 +22,7 @@ export const IdFilter = <const N extends string>(name: N) =>
 
 export const trimmed = (value: string | string[]) => (Array.isArray(value) ? value.map((one) => one.trim()) : value.trim());
 
-/** Of names, which are stored without blanks around them: whole names are looked for without them as well. */
+/** A filter on names, which are stored without blanks around them: whole names are sought without them as well. */
 export const NameFilter = <const N extends string>(name: N, caseSensitive = true) =>
   z
     .object({ name: z.literal(name), operator: matching, value: ValueOrList, case_sensitive: BodyFlag(caseSensitive) })
@@ -38,7 +38,7 @@ const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
 export const TimeFilter = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), operator: z.enum(comparisons), value: ComparedTime });
 
-/** What a filter on numbers compares by, and with: two numbers for `between`, any number of them for `eq` and `ne`, else one. */
+/** The operator and the value of a filter on numbers: two numbers for `between`, any number of them for `eq` and `ne`, else one. */
 export const numberFields = {
   operator: z.enum([...comparisons, 'between']),
   value: z.union([z.number(), z.array(z.number()).max(MAX_VALUES)]),

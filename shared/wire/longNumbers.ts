@@ -75,7 +75,7 @@ function withValues(read: unknown, values: readonly unknown[], mark: string): un
   return whole.value;
 }
 
-/** Whether a JSON number is the very value of the double that is nearest to it, as `0.10` and `1E2` are. */
+/** Returns true when a JSON number is the very value of the double that is nearest to it, as `0.10` and `1E2` are. */
 export function isHeld(source: string, double: number): boolean {
   const printed = String(double);
   if (printed === source) return true;

@@ -15,7 +15,7 @@ export interface ReadScore {
   error?: string;
 }
 
-/** What a result holds: a score under its name, or what is wrong with a part that has no name to stand under. */
+/** A part of a result: a score under its name, or what is wrong with a part that has no name to stand under. */
 export type ScorePart = ({ name: string } & ReadScore) | { problem: string };
 
 /** The numbers that a metric may have, both ends included. */
@@ -52,7 +52,7 @@ export function nameProblem(name: unknown): string | undefined {
 const valueKeys = ['score', 'value', 'label', 'pass'] as const;
 const nameKeys = ['name', 'key'] as const;
 const explanationKeys = ['explanation', 'comment', 'reason', 'rationale'] as const;
-/** What evaluation libraries put beside a score; it goes to the metadata. */
+/** Keys that evaluation libraries put beside a score; they go to the metadata. */
 const otherKeys = [
   ...['evaluator_info', 'evaluatorInfo', 'feedback_config', 'feedbackConfig', 'source_run_id', 'sourceRunId'],
   ...['target_run_id', 'targetRunId', 'correction', 'info', 'kind', 'direction', 'source', 'success', 'threshold'],
@@ -81,7 +81,7 @@ export function readScores(metric: string, given: unknown): ScorePart[] {
 }
 
 /**
- * What was logged under the name of a metric, where it says a score beyond doubt: it has a key `score`, or is a list of such or a pair of a value and its
+ * Reads what was logged under the name of a metric, where it says a score beyond doubt: it has a key `score`, or is a list of such or a pair of a value and its
  * metadata. Undefined for any other value, which is the value of the metric as it is.
  * @param takesMaps whether a map of values is read as one metric for each key
  */
@@ -93,7 +93,7 @@ export function loggedScores(metric: string, given: unknown, takesMaps = false):
   return scores.length < parts.length || hasTwice(scores) ? undefined : scores;
 }
 
-/** Whether a map or list is one of scores, and no other object that somebody has logged. */
+/** Returns true when a map or list is one of scores, and no other object that somebody has logged. */
 function areScores(given: unknown): boolean {
   if (typeof given !== 'object' || given === null) return true;
   if (Array.isArray(given)) return isPair(given) || given.every(areScores);

@@ -98,7 +98,7 @@ function withNumbersRead(given: unknown): unknown {
   if (typeof given !== 'object' || given === null) return given;
   let read: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(given)) {
-    // What is reckoned with is a double.
+    // Figures that are reckoned with are doubles.
     const number = isExact(value) || (typeof value === 'string' && systemMetricNames.has(name)) ? numberOf(value) : Number.NaN;
     if (Number.isNaN(number)) continue;
     read ??= { ...given };

@@ -9,7 +9,7 @@ export const systemCounts = [
   'num_audio_input_tokens',
   'num_audio_output_tokens',
   'num_image_output_tokens',
-  // Of the input tokens, those that were read from a cache and those that were written to one; of the output tokens, the reasoning.
+  // Input tokens: those that were read from a cache and those that were written to one; of the output tokens, the reasoning.
   'num_cached_input_tokens',
   'num_cache_write_input_tokens',
   'num_reasoning_output_tokens',

@@ -3,7 +3,7 @@ import type { HandlerCall } from './customHandler.ts';
 /** A call as it goes to the process: what it cannot carry is made there. */
 export type HandlerRequest = Omit<HandlerCall, 'fetch' | 'signal'>;
 
-/** What a handler process gets. JSON, as texts, since the channel would round long numbers. */
+/** Messages to a handler process. JSON, as texts, since the channel would round long numbers. */
 export type ToHandler =
   | { type: 'load'; path: string; className: string; initKwargs: string }
   | { type: 'call'; id: number /** A `HandlerRequest`. */; call: string }

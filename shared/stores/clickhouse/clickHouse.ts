@@ -60,7 +60,7 @@ export interface NativeInsert extends Insert {
   native: readonly Buffer[];
   /** Skip indexes that are built when the new rows are merged, not now; until then their texts are scanned. */
   lateIndexes?: readonly string[];
-  /** What it changes in the runs of the record table. */
+  /** The changes that it makes in the runs of the record table. */
   changes?: readonly RunChange[];
 }
 
@@ -80,7 +80,7 @@ export interface ClickHouse {
    * server, to which others write as well.
    */
   readonly writeMark: number | undefined;
-  /** What is known of the records of runs; undefined with a server, to which others write as well. */
+  /** The records of runs, as far as they are known; undefined with a server, to which others write as well. */
   readonly written: WrittenRuns | undefined;
   /** @throws ServiceError `QueryTooExpensive` at a limit of time or memory, `Unavailable` when the engine is not there. */
   query<T>(read: ClickHouseRead<T>): Promise<T[]>;

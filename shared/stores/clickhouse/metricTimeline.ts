@@ -82,7 +82,7 @@ const groupSql = (query: TimelineQuery, scope: Scope): string =>
 /** Whether the records are grouped by what they hold themselves. */
 const isOnRecord = ({ groupBy }: TimelineQuery): boolean => groupBy?.source.at === 'record' || groupBy?.source.at === 'map';
 
-/** What records are read from where their group is asked for: beside the groups of the traces whose spans have none of their own. */
+/** Selects the records where their group is asked for: beside the groups of the traces whose spans have none of their own. */
 function withGroupsSql(query: TimelineQuery, scope: Scope): string {
   if (!isOnRecord(query)) return scope.from;
   const asked = `SELECT assumeNotNull(trace_id) FROM ${scope.from} WHERE ${matching(query, scope)} AND ${IS_SPAN} AND ${ownGroupSql(query, scope)} = ''`;

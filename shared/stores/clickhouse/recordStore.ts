@@ -197,7 +197,7 @@ function addKey(to: NativeBlock, record: NewKey['record']): void {
 /** A span that has children, or that was asked for. */
 const IS_APART =
   '(id IN {ids:Array(UUID)} OR id IN (SELECT assumeNotNull(parent_id) FROM trace_members WHERE MEMBER AND isNotNull(parent_id)))';
-/** Of a trace with 15,000 calls below one agent, each write read all of them: 5 MB. What a former release stored does not say what it used. */
+/** Takes one of the calls that are alike: each write of a trace of 15,000 calls below one agent read 5 MB. What a former release stored does not say what it used. */
 const ONE_OF_LIKE = `LIMIT 1 BY trace_id, is_apart, if(is_apart OR empty(usage), id, assumeNotNull(parent_id)), type,
                   mapContains(usage, 'cost'), length(usage) > 1 + mapContains(usage, 'cost'), counted_usage`;
 
@@ -227,7 +227,7 @@ function usedAnew(records: readonly NewVersion[], keys: readonly NewKey[]): NewK
   return again.flatMap(({ record }) => (written.has(record) ? [] : [{ record, leaves: undefined }]));
 }
 
-/** Whether it is more than the key of a trace that is pending. */
+/** Returns true for more than the key of a trace that is pending. */
 const isStored = (record: NewKey['record']): record is StoredRecord => isSpanKind(record.type as StoredRecord['type']);
 
 /** Rows of a table made into bytes once: a retry sends the same with the same token. */

@@ -10,7 +10,7 @@ export interface RecordVersions {
   newest: NewestVersions;
   /** The numbers of its records, expired ones too; undefined where they are not known. */
   counts?: ReadonlyMap<RecordKind, number>;
-  /** Of the embedded engine: rises with every write that replaces a version. */
+  /** Rises with every write that replaces a version; only with the embedded engine. */
   rewrites?: number;
 }
 

@@ -46,7 +46,7 @@ export const selectedForRead = (columns?: readonly string[], forRewrite = false)
   shortColumnsCache.name,
 ];
 
-/** Whether a read of these columns (absent: all) takes texts that may be long. */
+/** Returns true when a read of these columns (absent: all) takes texts that may be long. */
 export const readsLongTexts = (columns?: readonly string[]): boolean =>
   columns === undefined || longTexts.some((name) => columns.includes(name));
 

@@ -138,7 +138,7 @@ export const traceMembers: Table = {
   name: 'trace_members',
   columns: [
     ...recordKeys.columns.map((column) => (column.name === 'trace_id' ? { ...column, sqlType: 'UUID' } : column)),
-    // What a span used, by the names of `usageMetrics`. It is empty of those that say nothing, and of what former releases stored.
+    // The usage of a span, by the names of `usageMetrics`. It is empty of those that say nothing, and of what former releases stored.
     { name: 'usage', sqlType: 'Map(LowCardinality(String), Float64)' },
     { name: 'counted_usage', sqlType: 'LowCardinality(Nullable(String))' },
   ],

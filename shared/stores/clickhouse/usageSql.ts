@@ -8,17 +8,17 @@ const without = (record: string): string => `toNullable(toInt64(isNull(${record}
 
 const ofCost: ReadonlySet<string> = new Set(['cost', WITHOUT_COST]);
 
-/** Whether a figure of a record is in the sums of its trace (see `countedUsage`). Former releases did not say: all of calls is. @param of the record */
+/** Tests whether a figure of a record is in the sums of its trace (see `countedUsage`). Former releases did not say: all of calls is. @param of the record */
 export function isCounted(name: UsageMetric, of = 'records.'): string {
   const alone = ofCost.has(name) ? 'cost' : 'tokens';
   return `ifNull(${of}counted_usage IN ('all', '${alone}'), ${of}type = 'llm')`;
 }
 
-/** What a span has itself. */
+/** Selects what a span has itself. */
 export const ownUsage = (name: UsageMetric): string =>
   name === WITHOUT_COST ? `if(records.type = 'llm', ${without('records')}, NULL)` : `records.${name}`;
 
-/** Of one trace: the sum over what counts. Where nothing does, what was logged with the trace itself stands. */
+/** Selects the sum over what counts in one trace. Where nothing does, what was logged with the trace itself stands. */
 const ofTrace = (name: UsageMetric): string =>
   name === WITHOUT_COST
     ? `sumOrNullIf(${without('records')}, ${isCounted(name)})`

@@ -5,7 +5,7 @@ import type { NewVersion } from '../../records/recordStore.ts';
 import { timeParam } from './binder.ts';
 import { byMerging, MAX_REWRITTEN, type NewestVersions, type StaleRow } from './newestVersions.ts';
 
-/** What is known of the records of a run. */
+/** The records of a run, as far as they are known. */
 export interface RunRecords {
   newest: NewestVersions;
   /** The number of its records of each kind, expired ones too; absent where that was not asked for. */
@@ -14,7 +14,7 @@ export interface RunRecords {
   rewrites: number;
 }
 
-/** What one write changes in the records of a run. */
+/** The changes that one write makes in the records of a run. */
 export interface RunChange {
   run: RunRef;
   counts: ReadonlyMap<RecordKind, number>;
@@ -25,14 +25,14 @@ export interface RunChange {
   mayBeStored: boolean;
 }
 
-/** What a write does to the records: it changes those of these runs, or any, or none. */
+/** The runs whose records a write changes: these, or any, or none. */
 export type Touched = readonly RunChange[] | 'any';
 
-/** Of a run with 2,000 rewritten records half a megabyte is known. */
+/** A run with 2,000 rewritten records takes half a megabyte here. */
 const MAX_RUNS = 200;
 
 /**
- * What the only writer of the embedded engine knows of the records of each run: it was read once, and each write moves it on. So a page needs no statement
+ * The records of each run as the only writer of the embedded engine knows them: it was read once, and each write moves it on. So a page needs no statement
  * that asks what the writes since the last page have changed. What is not certain is forgotten and read anew: after a deletion, after a statement of
  * any other kind, and after a write that failed.
  */
@@ -49,7 +49,7 @@ export class WrittenRuns {
     return this.#others > 0 ? undefined : this.#runs.get(nameOf(run));
   }
 
-  /** Whether a version of the run's records is being replaced, or may be. */
+  /** Returns true when a version of the run's records is being replaced, or may be. */
   isRewriting(run: RunRef): boolean {
     return this.#others > 0 || (this.#sending.get(nameOf(run))?.rewrites ?? 0) > 0;
   }
@@ -129,7 +129,7 @@ function withStale(before: NewestVersions, more: readonly StaleRow[]): NewestVer
 
 type GrowingChange = RunChange & { counts: Map<RecordKind, number>; stale: StaleRow[] };
 
-/** What a write of these versions changes, by run. */
+/** Returns what a write of these versions changes, by run. */
 export function changesOf(versions: readonly NewVersion[]): RunChange[] {
   const changes = new Map<string, GrowingChange>();
   let change: GrowingChange | undefined; // thousands in a row are of one run

@@ -18,7 +18,7 @@ type Comparison = keyof typeof comparisonSql;
 const IN_PLACE_OF_DOTLESS_I = "U&'\\E000'";
 
 /**
- * What `foldCase` (identifiers/foldCase.ts) makes of a text, in SQL. `casefold` does the same from Postgres 18 on. The collation is named because lower and
+ * Folds a text in SQL as `foldCase` (identifiers/foldCase.ts) does. `casefold` does the same from Postgres 18 on. The collation is named because lower and
  * upper follow that of the database otherwise, and under C know no letters beyond ASCII.
  */
 function foldedSql(text: string): string {

@@ -171,7 +171,7 @@ async function openEmbedded(directory: string): Promise<Database> {
   };
 }
 
-/** Of a connection that cannot break. */
+/** The signal of a connection that cannot break. */
 const never = new AbortController().signal;
 
 /** Postgres' word for an error after which the server ends by itself, to be started again: the embedded one cannot. */

@@ -16,7 +16,7 @@ export function datasetQuery({ viewer, filters, sort }: Pick<DatasetQuery, 'view
   ].join(' AND ');
   const whereOnly = [...values];
   const order = `${sort ? sortedBy(sort, bind) : 'd.updated_at DESC'}, d.created_at DESC, d.id`;
-  // What a page shows beside is read for its datasets alone.
+  // The other figures of a page are read for its datasets alone.
   const from = `FROM datasets d${sort?.name === 'num_rows' ? ' JOIN dataset_versions v ON v.dataset_id = d.id AND v.version_index = d.current_version_index' : ''}`;
   return { from, where, order, params: { whereOnly, all: values } };
 }

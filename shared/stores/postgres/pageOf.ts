@@ -26,7 +26,7 @@ export async function pageOf<T>(
 /** The id of a row that has one. */
 export const idOf = (row: Row): string => z.string().parse(row.id);
 
-/** What rows say that were read by these ids, in the order of the ids; one that is gone meanwhile is left out. */
+/** Puts the rows that were read by these ids in the order of the ids; one that is gone meanwhile is left out. */
 export function inOrder<T extends { id: string }>(ids: readonly string[], rows: readonly Row[], row: z.ZodType<T>): T[] {
   const byId = new Map(
     z

@@ -4,7 +4,7 @@ import type { Database } from './connect.ts';
 
 const Row = z.object({ now: z.date(), last_at: z.date().nullable(), held_at: z.date().nullable() });
 
-/** What the clock of Postgres, by which records expire, said at the last sweep. */
+/** Keeps what the clock of Postgres, by which records expire, said at the last sweep. */
 export const postgresSweepClock = (database: Database): SweepStateStore => ({
   async read() {
     const row = await database.maybeOne(
