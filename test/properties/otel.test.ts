@@ -8,6 +8,8 @@ import { mapSpan } from '../../shared/otel/mapSpan.ts';
 import { openOtlp } from '../../shared/otel/otlp.ts';
 import { recordsOf, spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
 import { targetOfHeaders } from '../../shared/otel/target.ts';
+import type { RunRef } from '../../shared/projects/runs.ts';
+import type { RecordChange } from '../../shared/records/recordChange.ts';
 import { StubTraces } from '../../shared/records/stubTraces.ts';
 import { SpanNode } from '../../shared/wire/records.ts';
 import { startRecordService } from '../support/recordService.ts';
@@ -562,4 +564,33 @@ test('what very many spans of a request share is bounded for all of them, with t
   const many = await characters(50_000);
   expect(many).toHaveLength(50_000);
   expect(many.reduce((sum, one) => sum + one, 0)).toBeLessThan(50_000_000);
+}, 60_000);
+
+test('very many spans of a request are written in pieces, of which each trace has its root', async () => {
+  const spans = Array.from({ length: 20_000 }, (_, index) => ({
+    ...(traceOf([], undefined, 0)[0] as JsonSpan),
+    traceId: (1 + (index % 10)).toString(16).padStart(32, '0'),
+    spanId: spanId(index),
+    ...(index < 10 ? {} : { parentSpanId: spanId(index % 10) }),
+  }));
+  const bytes = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+  const at = run();
+  const sizes: number[] = [];
+  const written: RecordChange[] = [];
+  const writer = {
+    async writeParts(_run: RunRef, changes: readonly RecordChange[]) {
+      sizes.push(changes.length);
+      for (const change of changes) written.push(change);
+      return { written: [], refused: [], held: [], left: [] };
+    },
+  };
+  const read = otlp.readRequest(bytes, 'json');
+  const whole = read.flatMap((resource) => recordsOf(at, resource.spans));
+  await ingestOtelSpans({ writer, findTarget: async () => at }, caller, nowhere, otlp.readRequest(bytes, 'json'));
+  expect(Math.max(...sizes)).toBeLessThan(10_000);
+  const ids = (changes: readonly RecordChange[]) => changes.map((one) => ('record' in one ? one.record.id : '')).sort();
+  expect(ids(written)).toEqual(ids(whole));
+  expect(written.filter((one) => 'record' in one && one.record.type === 'trace' && one.record.trace_is_complete)).toHaveLength(
+    10,
+  );
 }, 60_000);
