@@ -1,8 +1,9 @@
 import { REFERENCE } from './groups.ts';
 import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric, Score } from './metric.ts';
+import { readable } from './readableNumbers.ts';
 import { NO_REFERENCE } from './reasons.ts';
-import { readable, type WrittenNumber, writtenNumbers } from './writtenNumbers.ts';
+import { areEqual, type WrittenNumber, writtenNumbers } from './writtenNumbers.ts';
 
 export const numericMatch: Metric = {
   name: 'numeric_match',
@@ -18,7 +19,7 @@ const MAX_WORDS = 4;
 
 function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {
   if (datasetOutput === null) return { notApplicable: NO_REFERENCE };
-  const reference = readable(answerIn(datasetOutput));
+  const reference = yield* readable(answerIn(datasetOutput));
   const expected = yield* writtenNumbers(reference);
   if (expected.length === 0) return { notApplicable: 'the reference output holds no number' };
   if (expected.length > 1 && wordsBeside(reference, expected) > MAX_WORDS)
@@ -26,21 +27,23 @@ function* scorePieces(output: string | null, datasetOutput: string | null): Piec
       notApplicable: `the reference output holds ${expected.length} numbers, and does not say which is the answer: mark it with "####" or \\boxed{}`,
     };
   if (output === null) return { notApplicable: 'the record has no output' };
-  const found = (yield* writtenNumbers(readable(answerIn(output)))).slice(-expected.length);
-  const isEqual = found.length === expected.length && found.every((one, at) => areEqual(one, expected[at] as WrittenNumber));
-  const shown = expected.map(({ value }) => value).join(', ');
+  const found = (yield* writtenNumbers(yield* readable(answerIn(output)))).slice(-expected.length);
+  const isEqual =
+    found.length === expected.length &&
+    found[0]?.joinedBy === undefined &&
+    found.every((one, at) => areJoinedAlike(one, expected[at] as WrittenNumber) && areEqual(one, expected[at] as WrittenNumber));
   return {
     value: isEqual,
-    explanation:
-      found.length === 0 ? `no number, expected ${shown}` : `${found.map(({ value }) => value).join(', ')}, expected ${shown}`,
+    explanation: found.length === 0 ? `no number, expected ${shown(expected)}` : `${shown(found)}, expected ${shown(expected)}`,
   };
 }
 
-/** 50 % is a half as well, where the other side writes it so. */
-const areEqual = (a: WrittenNumber, b: WrittenNumber): boolean =>
-  a.value === b.value ||
-  (a.share !== undefined && b.share === undefined && a.share === b.value) ||
-  (b.share !== undefined && a.share === undefined && b.share === a.value);
+/** `10-20` is `10 to 20`, and not `10+20`. */
+const areJoinedAlike = (a: WrittenNumber, b: WrittenNumber): boolean =>
+  a.joinedBy === b.joinedBy || a.joinedBy === undefined || b.joinedBy === undefined;
+
+const shown = (numbers: readonly WrittenNumber[]): string =>
+  numbers.map(({ value, mark, unit }) => [value, mark, unit?.name].filter(Boolean).join(' ')).join(', ');
 
 /** What the last `\boxed{}` holds, or what follows the last `####`, where that has a number; else the whole text. */
 function answerIn(text: string): string {
