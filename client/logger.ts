@@ -4,7 +4,7 @@ import { ValueError } from './errors.ts';
 import type { ServiceClient } from './http.ts';
 import { newId } from './newId.ts';
 import { type Outcome, observed, together } from './observed.ts';
-import { clientOf, makeForLog, type OperationOptions, resolveProject, resolveProjectForLogs } from './project.ts';
+import { clientOf, makeForLog, mayNotBeMade, type OperationOptions, resolveProject, resolveProjectForLogs } from './project.ts';
 import { type Patience, Session, type SessionFields } from './session.ts';
 import { shared } from './shared.ts';
 import { failureOf } from './spans.ts';
@@ -148,7 +148,7 @@ export class Logger {
   }
 
   private async makeLogStream(path: string, name: string, find: () => Promise<string | undefined>, patience: Patience) {
-    const { id, hint } = await makeForLog(this.client, path, { name }, find, patience);
+    const { id, hint } = await makeForLog(this.client, path, { name }, find, patience).catch(mayNotBeMade('log stream', name));
     if (hint) this.client.logger.warn(`made the log stream ${JSON.stringify(name)}, since it was not there${hint}`);
     return id;
   }

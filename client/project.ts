@@ -51,16 +51,19 @@ export async function resolveProjectForLogs(client: ServiceClient, choice: Proje
   const find = () => findProject(client, chosenOne, call);
   const found = await find();
   if (found !== undefined) return found;
-  try {
-    const made = await makeForLog(client, '/projects', { name, type: 'gen_ai' }, find, call);
-    if (made.isNew) client.logger.warn(`made the project ${JSON.stringify(name)}, since it was not there${made.hint}`);
-    return made.id;
-  } catch (cause) {
-    if (!(cause instanceof HttpStatusError) || cause.status !== 403) throw cause;
-    const reason = `there is no project called ${JSON.stringify(name)}, and logs of this key may not make it (${cause.message})`;
-    throw new ValueError(`${reason}: name one that is there, or have it created first`, { cause });
-  }
+  const made = await makeForLog(client, '/projects', { name, type: 'gen_ai' }, find, call).catch(mayNotBeMade('project', name));
+  if (made.isNew) client.logger.warn(`made the project ${JSON.stringify(name)}, since it was not there${made.hint}`);
+  return made.id;
 }
+
+/** Throws on what refuses the making of something that a log names. @param what the kind of it */
+export const mayNotBeMade =
+  (what: string, name: string | undefined) =>
+  (cause: unknown): never => {
+    if (!(cause instanceof HttpStatusError) || cause.status !== 403) throw cause;
+    const reason = `there is no ${what} called ${JSON.stringify(name)}, and logs of this key may not make it (${cause.message})`;
+    throw new ValueError(`${reason}: name one that is there, or have it created first`, { cause });
+  };
 
 /** The id; undefined where no project has the name. @throws ValueError where none has the id. */
 async function findProject(client: ServiceClient, { projectName, projectId }: ProjectChoice, call: Call) {

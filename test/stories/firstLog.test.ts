@@ -120,6 +120,15 @@ describe('a logger', () => {
       });
     }
     expect(await projectsNamed(projectName)).toEqual([]);
+    const viewer = await newKey(service, { 'Service-API-Key': service.apiKey }, projectId, 'viewer');
+    const stream = new Logger({ client: warningClient(viewer).client, projectId, logStream: 'x', flushEveryMs: 0 });
+    stream.startTrace('in').conclude('out');
+    await expect(stream.flush()).rejects.toMatchObject({
+      name: 'ValueError',
+      message: expect.stringMatching(
+        /there is no log stream called "x".* lacks create_run\): name one that is there, or have it created/,
+      ),
+    });
     expect((await service.request('PUT', `/users/${id}`, { role: 'user' })).status).toBe(200);
     const logger = new Logger({ client: warningClient(keys[0]).client, projectName, logStream: 'x', flushEveryMs: 0 });
     logger.startTrace('in').conclude('out');
