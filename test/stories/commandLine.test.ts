@@ -946,11 +946,7 @@ describe('records', () => {
       exitCodes.usage,
     ],
     [['--filter', 'status = 1'], /there is no column "status" here, but input, output, name, /, exitCodes.usage],
-    [
-      ['--filter', 'nme = 1 or name = 2'],
-      /at "nme = 1 or name = 2": there is no column "nme" here; the closest is name/,
-      exitCodes.usage,
-    ],
+    [['--filter', 'name = 2 or nme = 1'], /at "nme = 1": there is no column "nme" here; the closest is name/, exitCodes.usage],
     [['--sort', 'nothing'], /the service refuses this: .*"nothing"/, exitCodes.usage],
     [['--log-stream', 'other'], /there is no log stream "other" in this project; it has "büro 🚀"/, exitCodes.notFound],
     [['--experiment', 'other'], /there is no experiment "other" in this project/, exitCodes.notFound],
