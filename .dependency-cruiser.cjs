@@ -7,7 +7,7 @@ const drivers = ['@clickhouse/client', 'chdb', '@electric-sql/pglite', 'pg', 'io
 const packages = (names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 /** Everything of ours, but for the given folders. */
 const oursExcept = (...folders) =>
-  `^(?!${folders.map((folder) => `${folder}/`).join('|')})(api|cli|client|demo|bench|shared|test|workers|workflows)/`;
+  `^(?!${folders.map((folder) => `${folder}/`).join('|')})(api|cli|client|console|demo|bench|shared|test|workers|workflows)/`;
 
 const rule = (name, comment, from, to) => ({ name, severity: 'error', comment, from, to });
 const atRunTime = { dependencyTypesNot: ['type-only'] };
@@ -176,6 +176,19 @@ module.exports = {
       { path: '^cli/' },
       { path: '^shared/wire/', pathNot: '^shared/wire/(longNumbers|exactNumber)\\.ts$', ...atRunTime },
     ),
+    rule(
+      'console-is-a-caller',
+      'The console does what any program may: it stands on the client library and the language of filters, and knows no store and no route.',
+      { path: '^console/' },
+      { path: oursExcept('client', 'console', 'shared/wire', 'shared/figures', 'shared/filterText') },
+    ),
+    rule(
+      'console-takes-wire-types-only',
+      'The schemas of the interface would be half of what a browser loads.',
+      { path: '^console/' },
+      { path: '^shared/wire/', pathNot: '^shared/wire/longNumbers\\.ts$', ...atRunTime },
+    ),
+    rule('nothing-imports-the-console', 'It is where things begin.', { pathNot: '^console/' }, { path: '^console/' }),
     rule('nothing-imports-the-command', 'It is where things begin.', { pathNot: '^(cli|test|demo|bench)/' }, { path: '^cli/' }),
     rule(
       'nothing-imports-entries',

@@ -4,6 +4,16 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev
 
+FROM node:24-slim AS console
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci
+COPY client ./client
+COPY shared ./shared
+COPY console ./console
+COPY tsconfig.json ./
+RUN npm run build:console
+
 FROM node:24-slim
 # The threads that files, DNS and password hashes share, as the npm scripts set them.
 ENV NODE_ENV=production UV_THREADPOOL_SIZE=16
@@ -15,6 +25,7 @@ COPY workflows ./workflows
 COPY client ./client
 COPY api ./api
 COPY workers ./workers
+COPY --from=console /app/console/dist ./console/dist
 RUN mkdir /data && chown node:node /data
 USER node
 ENV HOST=0.0.0.0 PORT=8088 DATA_DIR=/data

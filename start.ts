@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { assembleApi } from './api/assembleApi.ts';
+import { buildConsole } from './api/console/buildConsole.ts';
 import { type Listening, listen } from './api/server.ts';
 import { temporalPages } from './api/temporalPages.ts';
 import { assembleDomain } from './shared/assemble.ts';
@@ -226,12 +227,14 @@ const generatedOf = (
 if (import.meta.main) {
   const say = (line: string) => process.stdout.write(`${line}\n`);
   const start = async (signal: AbortSignal) => {
+    await buildConsole(say);
     const began = performance.now();
     const service = await startService(process.env, say, { signal });
     releaseMemoryOfStart();
     const generated = service.created ? generatedOf(readConfig(process.env), service.created) : {};
     const lines = [
       `Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`,
+      `  console     ${service.publicUrl}/console`,
       `  API         ${service.publicUrl}`,
       `  API docs    ${service.publicUrl}/docs`,
       ...(service.temporalUiUrl ? [`  Temporal UI ${service.temporalUiUrl} (log in with the account below)`] : []),

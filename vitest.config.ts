@@ -46,7 +46,7 @@ function temporaryFolder(): { TMPDIR?: string } {
 export default defineConfig({
   test: {
     // The soaks have a configuration of their own.
-    include: ['test/{stories,properties,contracts,faults,replay}/*.test.ts'],
+    include: ['test/{stories,console,properties,contracts,faults,replay}/*.test.ts'],
     // chDB takes one folder per process. Files that share a service talk to a process of its own.
     pool: 'forks',
     // As the service is started: many files open an embedded Postgres and are over before its optimized code has paid.

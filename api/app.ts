@@ -7,6 +7,7 @@ import { ServiceError } from '../shared/errors/errors.ts';
 import { pagePolicy } from './answerHeaders.ts';
 import { type BodyBounds, openBodyBounds } from './bodyBounds.ts';
 import { compressAnswers } from './compressAnswers.ts';
+import { consoleFiles } from './console/consoleFiles.ts';
 import { errorResponse } from './errorResponse.ts';
 import { type OpenapiVersion, openapiDocument } from './openapi.ts';
 import { hostCheck } from './publicHost.ts';
@@ -57,6 +58,7 @@ export function createApp({
     if (request.path !== '/healthcheck') checkHost(request); // whoever probes may know the address alone
     next();
   });
+  app.use(consoleFiles());
   if (pages) app.use(pages);
   app.use(mount(endpoints, gate, bodies ?? openBodyBounds(), checkReplies));
   mountDocuments(app, (version) => openapiDocument(endpoints, apiKeyHeaders, version));
@@ -93,8 +95,9 @@ function mountDocuments(app: Express, document: (version: OpenapiVersion) => unk
       response.type('application/json').send(text);
     });
   }
-  app.get('/', (_request, response) => {
-    response.writeHead(302, { Location: '/docs' }).end(); // without the page that Express would send along
+  app.get('/', (request, response) => {
+    // Without the page that Express would send along. Relative, since a proxy may have the service below a path.
+    response.writeHead(302, { Location: request.accepts(['json', 'html']) === 'html' ? 'console/' : 'docs' }).end();
   });
   app.get('/docs', (_request, response) => {
     response.setHeader('Content-Security-Policy', DOCS_POLICY);

@@ -51,7 +51,9 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
       return;
     }
     if (known) {
-      if (known.status === 401) response.setHeader('WWW-Authenticate', CHALLENGES);
+      // Scripts of pages say what they are: a browser would ask for a password in a window of its own, and the script wait for it.
+      if (known.status === 401 && request.headers['x-requested-with'] !== 'XMLHttpRequest')
+        response.setHeader('WWW-Authenticate', CHALLENGES);
       if (known.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(Math.ceil(known.retryAfterSeconds)));
       if (known.status >= 500)
         log.warn({ err: known, path: request.path, requestId: response.locals.requestId }, 'not available');

@@ -12,6 +12,8 @@ export interface ClientOptions {
   apiKey?: string;
   /** Name of the header that carries the API key. */
   apiKeyHeader?: string;
+  /** Gives an access token for each request, in place of an API key. */
+  token?: () => Promise<string>;
   /** Milliseconds for one request, its answer included. */
   timeoutMs?: number;
   /** Times a request is sent again after 408, 429, 5xx or a broken connection, honouring Retry-After. */
@@ -47,6 +49,7 @@ export class ServiceClient {
   readonly apiUrl: string;
   readonly logger: Pick<Console, 'warn'>;
   private readonly headers: Record<string, string>;
+  private readonly token: ClientOptions['token'];
   private readonly timeoutMs: number;
   private readonly retries: number;
   private readonly fetch: typeof globalThis.fetch;
@@ -55,7 +58,8 @@ export class ServiceClient {
   constructor(options: ClientOptions = {}) {
     const environment = readEnvironment();
     this.apiUrl = (options.apiUrl ?? environment.apiUrl).replace(/\/+$/, '');
-    this.headers = { ...extraHeaders(environment), ...credentialsOf(options, environment) };
+    this.token = options.token;
+    this.headers = { ...extraHeaders(environment), ...(options.token ? {} : credentialsOf(options, environment)) };
     this.timeoutMs = options.timeoutMs ?? 60_000;
     this.retries = options.retries ?? 5;
     this.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request)); // a browser's refuses to be a method of another object
@@ -100,8 +104,9 @@ export class ServiceClient {
       call.signal?.throwIfAborted();
       let response: Response;
       let text: string;
+      const headers = { ...request.headers, ...(this.token ? { authorization: `Bearer ${await this.token()}` } : {}) };
       try {
-        response = await this.fetch(this.url(path, call.query), { ...request, signal: this.signalOf(call) });
+        response = await this.fetch(this.url(path, call.query), { ...request, headers, signal: this.signalOf(call) });
         if (response.ok) return { response, content: await read(response), method };
         text = await response.text();
       } catch (err) {

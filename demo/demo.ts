@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildConsole } from '../api/console/buildConsole.ts';
 import { table } from '../cli/output/table.ts';
 import {
   compareExperiments,
@@ -52,6 +53,7 @@ async function portOrAny(port: string): Promise<string> {
 
 async function start(signal: AbortSignal): Promise<Service> {
   say(`Starting the embedded service in ${dataDir} …`);
+  await buildConsole((line) => say(`  ${line}`));
   const [port, temporalPort, temporalUiPort] = await Promise.all(ports.map(portOrAny));
   // Servers that the environment names are not the demo's: it uses its own.
   return startService(
@@ -192,6 +194,7 @@ function sayLinks(service: Service, runs: readonly ExperimentRunResults[]): void
   say(`  ${startCommand(service)}\n`);
   const pages = runs.map(({ link, experiment }) => `${link} (${experiment.name})`);
   say(`  experiments   ${pages.join('\n                ')}`);
+  say(`  console       ${service.publicUrl}/console`);
   say(`  API docs      ${service.publicUrl}/docs`);
   say(`  Temporal UI   ${runs.map((run) => `${ofRun(run)} (${run.experiment.name})`).join('\n                ')}`);
   say(

@@ -34,7 +34,7 @@ beforeAll(async () => {
   commandPackage = join(folder, 'cli');
   const servicePackage = join(folder, 'assay');
   const declarations = clientDeclarations(root);
-  buildService(root, servicePackage, declarations);
+  await buildService(root, servicePackage, declarations);
   [node20] = await Promise.all([
     installedNode('20.9.0'),
     buildClient(root, clientPackage, declarations),

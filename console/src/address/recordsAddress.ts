@@ -1,0 +1,38 @@
+/** What the address of the records page holds: everything that a copied link must show again. */
+export interface RecordsAddress {
+  /** Id of a log stream or experiment; the newest log stream without it. */
+  run?: string | undefined;
+  experiment?: string | undefined;
+  kind?: 'spans' | 'sessions' | undefined;
+  /** The filter's text. */
+  q?: string | undefined;
+  /** `24h` ago, or a time in UTC. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** A column; with a minus before it, the largest first. */
+  sort?: string | undefined;
+  /** Ids of the columns, in their order. */
+  cols?: string[] | undefined;
+  /** Id of the record in the side panel. */
+  open?: string | undefined;
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
+
+/** Reads the parameters of an address, whatever somebody wrote there. */
+export function recordsAddress(given: Record<string, unknown>): RecordsAddress {
+  const cols = Array.isArray(given.cols) ? given.cols.flatMap((one) => text(one) ?? []) : undefined;
+  const read: RecordsAddress = {
+    run: text(given.run),
+    experiment: text(given.experiment),
+    kind: given.kind === 'spans' || given.kind === 'sessions' ? given.kind : undefined,
+    q: text(given.q),
+    from: text(given.from),
+    to: text(given.to),
+    sort: text(given.sort),
+    cols: cols && cols.length > 0 ? cols : undefined,
+    open: text(given.open),
+  };
+  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,62 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { z } from 'zod';
+import type { LogStream, Project, ProjectCreateResponse } from '../../../shared/wire/projects.ts';
+import { send } from './service.ts';
+
+export type ProjectRow = z.output<typeof Project>;
+export type LogStreamRow = z.output<typeof LogStream>;
+
+/** Most that a picker or list shows; who has more finds them by name. */
+const MOST = 1_000;
+
+/** Projects whose name contains `name`, the last changed first. */
+export const projectsQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['projects', name],
+    queryFn: async ({ signal }) => {
+      const filters = name === '' ? [] : [{ name: 'name', operator: 'contains', value: name, case_sensitive: false }];
+      const body = { filters, sort: { name: 'updated_at', sort_type: 'column', ascending: false } };
+      const page = await send<{ projects: ProjectRow[]; paginated: boolean }>('/projects/paginated', {
+        ...{ body, signal, repeatable: true },
+        query: { limit: MOST },
+      });
+      return { projects: page.projects, hasMore: page.paginated };
+    },
+  });
+
+export const projectQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId],
+    queryFn: ({ signal }) => send<ProjectRow>(`/projects/${projectId}`, { signal }),
+  });
+
+export const logStreamsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['log streams', projectId],
+    queryFn: async ({ signal }) => {
+      const page = await send<{ log_streams: LogStreamRow[] }>(`/projects/${projectId}/log_streams/paginated`, {
+        ...{ signal, query: { limit: MOST } },
+      });
+      return page.log_streams;
+    },
+  });
+
+export const experimentsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['experiments', projectId],
+    queryFn: async ({ signal }) => {
+      const page = await send<{ experiments: { id: string; name: string; created_at: string }[] }>(
+        `/projects/${projectId}/experiments/paginated`,
+        { signal, query: { limit: 100 } },
+      );
+      return page.experiments;
+    },
+  });
+
+export const createProject = (name: string) => send<z.output<typeof ProjectCreateResponse>>('/projects', { body: { name } });
+
+export const currentUserQuery = queryOptions({
+  queryKey: ['current user'],
+  queryFn: ({ signal }) => send<{ email: string }>('/current_user', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});

@@ -1,0 +1,102 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { FilterTree } from '../../../shared/filterText/parseFilterText.ts';
+import type { LogRecordsColumnInfo } from '../../../shared/wire/recordSearch.ts';
+import { search, send } from './service.ts';
+
+export type RecordKind = 'traces' | 'spans' | 'sessions';
+export type Column = LogRecordsColumnInfo;
+
+/** A record as it is answered: a trace, span or session with the columns that were asked for. Whole numbers beyond 2^53 are bigints. */
+export type LogRecord = Record<string, unknown> & { id: string; type: string };
+
+/** A record with those below it. */
+export type RecordNode = LogRecord & { spans?: RecordNode[]; traces?: RecordNode[] };
+
+/** The run that records are in: a log stream or an experiment. */
+export interface RunOf {
+  projectId: string;
+  runId: string;
+  isExperiment: boolean;
+}
+
+const selector = ({ runId, isExperiment }: RunOf) => (isExperiment ? { experiment_id: runId } : { log_stream_id: runId });
+
+export const columnsQuery = (run: RunOf, kind: RecordKind) =>
+  queryOptions({
+    queryKey: ['columns', run, kind],
+    queryFn: async ({ signal }) =>
+      (await search<{ columns: Column[] }>(`/projects/${run.projectId}/${kind}/available_columns`, selector(run), signal))
+        .columns,
+    staleTime: 60_000,
+  });
+
+export interface RecordsQuestion {
+  run: RunOf;
+  kind: RecordKind;
+  filter: FilterTree | undefined;
+  sort: { column: string; ascending: boolean } | undefined;
+  /** Ids of the columns that are shown. */
+  columns: readonly string[];
+}
+
+export interface RecordsPage {
+  records: LogRecord[];
+  /** Of all that the filter fits, exactly. */
+  num_rows: number;
+  next_starting_token: number | null;
+  last_row_id: string | null;
+}
+
+/** Records of a page. */
+const PAGE = 100;
+/** Asked for whatever is shown: what a row is marked by, and opened with. */
+const ALWAYS = ['id', 'type', 'trace_id', 'session_id', 'name', 'created_at', 'status_code', 'error_message'];
+
+export const recordsQuery = ({ run, kind, filter, sort, columns }: RecordsQuestion) =>
+  infiniteQueryOptions({
+    queryKey: ['records', run, kind, filter ?? null, sort ?? null, [...columns].sort()],
+    initialPageParam: undefined as RecordsPage | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      search<RecordsPage>(
+        `/projects/${run.projectId}/${kind}/partial_search`,
+        {
+          ...selector(run),
+          ...(filter ? { filter_tree: filter } : {}),
+          ...(sort ? { sort: { column_id: sort.column, ascending: sort.ascending } } : {}),
+          limit: PAGE,
+          starting_token: pageParam?.next_starting_token ?? 0,
+          ...(pageParam?.last_row_id ? { previous_last_row_id: pageParam.last_row_id } : {}),
+          truncate_fields: true,
+          select_columns: {
+            column_ids: [...new Set([...ALWAYS, ...columns])],
+            include_all_metrics: false,
+            include_all_feedback: false,
+          },
+        },
+        signal,
+      ),
+    getNextPageParam: (last) => (last.next_starting_token === null ? undefined : last),
+    placeholderData: keepPreviousData,
+  });
+
+/** One record with all its fields, and those below it. */
+export const recordQuery = (projectId: string, kind: RecordKind, id: string) =>
+  queryOptions({
+    queryKey: ['record', projectId, kind, id],
+    queryFn: ({ signal }) => send<RecordNode>(`/projects/${projectId}/${kind}/${id}`, { signal }),
+    placeholderData: keepPreviousData,
+  });
+
+/** A trace with its spans. */
+export const traceQuery = (projectId: string, traceId: string) =>
+  queryOptions({
+    queryKey: ['trace', projectId, traceId],
+    queryFn: ({ signal }) => send<RecordNode>(`/projects/${projectId}/traces/${traceId}`, { signal }),
+  });
+
+/** A session with its traces. */
+export const sessionQuery = (projectId: string, sessionId: string) =>
+  queryOptions({
+    queryKey: ['session', projectId, sessionId],
+    queryFn: ({ signal }) => send<RecordNode>(`/projects/${projectId}/sessions/${sessionId}`, { signal }),
+  });

@@ -1,0 +1,34 @@
+import { QueryClient } from '@tanstack/react-query';
+import { HttpStatusError } from '../../../client/errors.ts';
+import { ServiceClient } from '../../../client/http.ts';
+import { home } from '../address/home.ts';
+import { accessToken, forgetToken, ofPage, SignedOut } from '../session/session.ts';
+
+/** Every call of the console: those that any program may make, by the client library. */
+const client = new ServiceClient({ apiUrl: `${home.api}/v2`, token: accessToken, retries: 2 });
+
+type Call = Parameters<ServiceClient['send']>[1];
+
+/** One request. A token that has ended is replaced once. */
+export async function send<T>(path: string, given: Call = {}): Promise<T> {
+  const call = { ...given, headers: ofPage };
+  try {
+    return await client.send<T>(path, call);
+  } catch (err) {
+    if (!(err instanceof HttpStatusError) || err.status !== 401) throw err;
+    forgetToken();
+    return client.send<T>(path, call);
+  }
+}
+
+/** A search that only reads: it may be sent again. */
+export const search = <T>(path: string, body: object, signal: AbortSignal): Promise<T> =>
+  send<T>(path, { body, signal, repeatable: true });
+
+const mayPass = (err: unknown): boolean => !(err instanceof SignedOut) && !(err instanceof HttpStatusError && err.status < 500);
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: { staleTime: 10_000, retry: (count, err) => count < 2 && mayPass(err), refetchOnWindowFocus: false },
+  },
+});

@@ -1,0 +1,18 @@
+import { Link, useRouter } from '@tanstack/react-router';
+import { ErrorNote } from '../parts/ErrorNote.tsx';
+import { EmptyNote } from '../parts/notes.tsx';
+
+export function PageError({ error }: { error: unknown }) {
+  const router = useRouter();
+  return <ErrorNote error={error} onRetry={() => void router.invalidate()} />;
+}
+
+export function NotFound() {
+  return (
+    <EmptyNote title="There is no such page">
+      <p>
+        The address may be cut. <Link to="/">All projects</Link>
+      </p>
+    </EmptyNote>
+  );
+}

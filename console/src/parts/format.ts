@@ -1,0 +1,54 @@
+import { dollars, duration } from '../../../shared/figures/figureText.ts';
+import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
+import type { Preferences } from './preferences.ts';
+
+/** Texts of values on the screen. What is unknown is a dash, never 0. */
+export const UNKNOWN = '–';
+
+const two = (number: number): string => String(number).padStart(2, '0');
+
+/** `14:02:11` of today, else `2026-11-02 14:02:11`, in the zone that the person chose. */
+export function timeText(time: string, zone: Preferences['zone'], now = new Date()): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return UNKNOWN;
+  const [day, clock] = zone === 'UTC' ? ofUtc(at) : ofLocal(at);
+  const [today] = zone === 'UTC' ? ofUtc(now) : ofLocal(now);
+  return day === today ? clock : `${day} ${clock}`;
+}
+
+/** With its zone, for a tooltip. */
+export function fullTimeText(time: string, zone: Preferences['zone']): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return UNKNOWN;
+  return zone === 'UTC'
+    ? `${ofUtc(at).join(' ')} UTC`
+    : `${ofLocal(at).join(' ')} ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+}
+
+const ofUtc = (at: Date): [string, string] => [at.toISOString().slice(0, 10), at.toISOString().slice(11, 19)];
+const ofLocal = (at: Date): [string, string] => [
+  `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`,
+  `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`,
+];
+
+export function durationText(nanoseconds: unknown): string {
+  if (!isNumber(nanoseconds)) return UNKNOWN;
+  const ms = Number(nanoseconds) / 1e6;
+  if (ms < 1_000) return `${ms < 10 ? Number(ms.toPrecision(2)) : Math.round(ms)} ms`;
+  return ms < 10_000 ? `${(ms / 1_000).toFixed(2)} s` : duration(ms);
+}
+export const costText = (usd: unknown): string => (isNumber(usd) ? dollars(Number(usd)) : UNKNOWN);
+export const countText = (count: unknown): string => (isNumber(count) ? count.toLocaleString('en-US') : UNKNOWN);
+
+/** A number to as many places as tell values apart at a glance. */
+export const numberText = (value: number | bigint): string =>
+  typeof value === 'bigint' || Number.isInteger(value) ? value.toLocaleString('en-US') : String(Number(value.toPrecision(4)));
+
+const isNumber = (value: unknown): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
+
+/** A value that may be anything on one line: text as it is, else its JSON. */
+export function lineText(value: unknown, most = 300): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  const text = typeof value === 'string' ? value : jsonWithBigInts(value);
+  return text.slice(0, most).replaceAll(/\s+/g, ' ');
+}

@@ -1,0 +1,67 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useDeferredValue, useState } from 'react';
+import { projectsQuery } from '../data/projects.ts';
+import { ErrorNote } from '../parts/ErrorNote.tsx';
+import { EmptyNote, LoadingNote } from '../parts/notes.tsx';
+import { Time } from '../parts/Time.tsx';
+import { NewProject } from './NewProject.tsx';
+import styles from './ProjectsPage.module.css';
+
+/** The projects that the account sees, the last changed first. */
+export function ProjectsPage() {
+  const [name, setName] = useState('');
+  const { data, error, refetch } = useQuery(projectsQuery(useDeferredValue(name)));
+  const projects = data?.projects ?? [];
+  return (
+    <div className={styles.page}>
+      <div className={styles.head}>
+        <h1>Projects</h1>
+        <input
+          type="search"
+          aria-label="Find a project"
+          placeholder="Find by name"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <NewProject />
+      </div>
+      {error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : !data && <LoadingNote what="projects" />}
+      {data && projects.length === 0 && (
+        <EmptyNote title={name === '' ? 'No project yet' : `No project is called like “${name}”`}>
+          <p>
+            A project holds what one application logs, and its experiments. Make one, and its page shows the lines of code that
+            fill it.
+          </p>
+        </EmptyNote>
+      )}
+      {projects.length > 0 && (
+        <table className={styles.table}>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Made by</th>
+              <th scope="col">Changed</th>
+            </tr>
+          </thead>
+          <tbody>
+            {projects.map(({ id, name: called, created_by_user, updated_at }) => (
+              <tr key={id}>
+                <td>
+                  <Link to="/p/$projectId/records" params={{ projectId: id }} search={{}}>
+                    {called}
+                  </Link>
+                </td>
+                <td className="quiet">{created_by_user.email}</td>
+                <td className="number">
+                  <Time at={updated_at} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {data?.hasMore && <p className="quiet">There are more: type a part of the name.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+import type { LogRecord } from '../data/records.ts';
+import { costText, countText, durationText, lineText, numberText, UNKNOWN } from '../parts/format.ts';
+import { KindMark } from '../parts/KindMark.tsx';
+import { Time } from '../parts/Time.tsx';
+import styles from './RecordTable.module.css';
+import { type ShownColumn, valueIn } from './recordColumns.ts';
+
+/** One value of a record, on one line. */
+export function Cell({ column, record }: { column: ShownColumn; record: LogRecord }) {
+  const value = valueIn(record, column.id);
+  return (
+    <div role="gridcell" className={column.isNumber ? `${styles.cell} number` : styles.cell}>
+      {contentOf(column, value)}
+    </div>
+  );
+}
+
+function contentOf({ id, type }: ShownColumn, value: unknown) {
+  if (id === 'type') return <KindMark kind={String(value)} />;
+  if (id === 'status_code') return <StatusMark code={value} />;
+  if (id.endsWith('_ns')) return durationText(value);
+  if (id === 'metrics/cost') return costText(value);
+  if (id.includes('tokens')) return countText(value);
+  if (value === null || value === undefined) return <span className="quiet">{UNKNOWN}</span>;
+  if (type === 'timestamp') return <Time at={String(value)} />;
+  if (typeof value === 'number' || typeof value === 'bigint') return numberText(value);
+  if (typeof value === 'boolean') return value ? 'true' : 'false';
+  if (type === 'string_list' && Array.isArray(value)) return value.length === 0 ? '' : value.join(', ');
+  return lineText(messagesText(value));
+}
+
+/** Of messages, the text of the last: an input's question, an output's answer. */
+function messagesText(value: unknown): unknown {
+  const last = Array.isArray(value) ? value.at(-1) : value;
+  const content = (last as { content?: unknown } | null | undefined)?.content;
+  return typeof content === 'string' && content !== '' ? content : value;
+}
+
+function StatusMark({ code }: { code: unknown }) {
+  if (typeof code !== 'number') return <span className="quiet">{UNKNOWN}</span>;
+  return <span className={code >= 400 || code < 0 ? 'bad' : undefined}>{code}</span>;
+}

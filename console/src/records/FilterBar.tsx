@@ -1,0 +1,117 @@
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import type { FilterTextError } from '../../../shared/filterText/filterSyntax.ts';
+import { useKeys } from '../parts/useKeys.ts';
+import { type Completion, completionOf } from './filterCompletion.ts';
+import styles from './RecordsPage.module.css';
+import { type RecordsView, useRecordsAddress } from './useRecordsView.ts';
+
+/** The filter as text, with completion of columns, operators and values. Enter asks; what cannot be read is shown at its place and stays. */
+export function FilterBar({ view }: { view: RecordsView }) {
+  const [{ q = '' }, change] = useRecordsAddress();
+  const [text, setText] = useState(q);
+  const [completion, setCompletion] = useState<Completion>();
+  const [chosen, setChosen] = useState(-1);
+  const input = useRef<HTMLInputElement>(null);
+  const listId = useId();
+  useEffect(() => setText(q), [q]);
+  useKeys({ '/': () => input.current?.focus() });
+
+  const suggest = () => {
+    const { value = '', selectionStart } = input.current ?? {};
+    setCompletion(view.catalog && completionOf(value, selectionStart ?? value.length, view.catalog));
+    setChosen(-1);
+  };
+  const close = () => {
+    setCompletion(undefined);
+    setChosen(-1);
+  };
+  const take = (option: string) => {
+    const caret = input.current?.selectionStart ?? text.length;
+    const start = completion?.start ?? caret;
+    const next = text.slice(0, start) + option + text.slice(caret).trimStart();
+    setText(next);
+    requestAnimationFrame(() => {
+      input.current?.setSelectionRange(start + option.length, start + option.length);
+      suggest();
+    });
+  };
+  const ask = () => {
+    close();
+    change({ q: text.trim() || undefined, open: undefined });
+  };
+  const options = completion?.options ?? [];
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0 && options.length > 0) setChosen((chosen + step + options.length + 1) % (options.length + 1));
+    else if (event.key === 'Tab' && chosen >= 0) take(options[chosen]?.text ?? '');
+    else if (event.key === 'Enter' && chosen >= 0 && options[chosen]) take(options[chosen].text);
+    else if (event.key === 'Enter') ask();
+    else if (event.key === 'Escape') close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const { problem } = view;
+  return (
+    <div className={styles.filter}>
+      <input
+        ref={input}
+        role="combobox"
+        aria-label="Filter"
+        aria-expanded={options.length > 0}
+        aria-controls={listId}
+        aria-autocomplete="list"
+        aria-invalid={problem !== undefined}
+        aria-activedescendant={chosen >= 0 ? `${listId}-${chosen}` : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder="Filter, as in status_code >= 400 and (name = answer or tags in prod)"
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          requestAnimationFrame(suggest);
+        }}
+        onFocus={suggest}
+        onBlur={close}
+        onKeyDown={onKeyDown}
+      />
+      <div id={listId} role="listbox" aria-label="Completions" hidden={options.length === 0} className={styles.options}>
+        {options.map((option, index) => (
+          <div
+            key={option.text}
+            id={`${listId}-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            tabIndex={-1}
+            onPointerDown={(event) => {
+              event.preventDefault(); // the input keeps the focus
+              take(option.text);
+            }}
+          >
+            <code>{option.text}</code>
+            <span className="quiet one-line">{option.hint}</span>
+          </div>
+        ))}
+      </div>
+      {problem && <Problem text={q} problem={problem} />}
+    </div>
+  );
+}
+
+function Problem({ text, problem }: { text: string; problem: FilterTextError }) {
+  const { start, end } = problem.place;
+  return (
+    <p role="alert" className={styles.problem}>
+      {problem.message}
+      {end > start && (
+        <>
+          : <code>{text.slice(Math.max(0, start - 20), start)}</code>
+          <mark>
+            <code>{text.slice(start, end)}</code>
+          </mark>
+          <code>{text.slice(end, end + 20)}</code>
+        </>
+      )}
+    </p>
+  );
+}

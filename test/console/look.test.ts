@@ -1,0 +1,292 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildConsole } from '../../api/console/buildConsole.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
+
+const EMAIL = 'admin@example.com';
+const PASSWORD = 'A-Password-of-the-service-1';
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const program = '/usr/bin/chromium';
+describeWithServer('the console', { name: 'chromium', path: existsSync(program) ? program : undefined }, (executablePath) => {
+  let service: TestService;
+  let browser: Browser;
+  let project: TestProject;
+  const problems: string[] = [];
+  beforeAll(async () => {
+    await buildConsole(() => undefined);
+    service = await startTestService({ ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD });
+    browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
+    project = await service.project();
+    await logTraces();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  const hostile = '<script>top.hacked = 1</script><img src=x onerror="top.hacked = 1">';
+
+  /** 150 traces of a question, a tool and a model call; each tenth failed. One has what pages may choke on. */
+  async function logTraces() {
+    const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
+    const at = (index: number) => new Date(Date.now() - index * 60_000).toISOString();
+    const traces = Array.from({ length: 150 }, (_, index) => ({
+      ...{
+        name: `answer ${index}`,
+        created_at: at(index),
+        input: `question ${index}`,
+        status_code: index % 10 === 9 ? 500 : 200,
+      },
+      output: index === 3 ? hostile : `reply ${index}`,
+      ...(index % 10 === 9 ? { error_message: 'timed out' } : {}),
+      metrics: { duration_ns: (index + 1) * 1e6 },
+      user_metadata: { customer: `c${index % 5}` },
+      spans: [
+        {
+          ...{ type: 'llm', name: 'ask', created_at: at(index), model: 'a-model', metrics: { duration_ns: 5e5 } },
+          input: [{ role: 'user', content: `question ${index}` }],
+          output: {
+            role: 'assistant',
+            content: '',
+            tool_calls: [{ id: 'c', function: { name: 'add', arguments: '{"order": 9007199254740993}' } }],
+          },
+        },
+        {
+          type: 'tool',
+          name: 'add',
+          created_at: at(index),
+          input: '{"a": 1}',
+          output: 'done',
+          status_code: index % 10 === 9 ? 500 : 200,
+        },
+      ],
+    }));
+    const logged = await service.request('POST', `/projects/${project.id}/traces`, {
+      log_stream_id: (body as { id: string }).id,
+      traces,
+    });
+    expect(logged.status).toBe(200);
+  }
+
+  /** A page on which any error, or anything that the policy forbids, is a failure of the test. */
+  async function open(context: BrowserContext): Promise<Page> {
+    const page = await context.newPage();
+    page.on('pageerror', (err) => problems.push(`error: ${err.message}`));
+    page.on('console', (message) => {
+      // The first question of a browser that is not signed in is answered 401, and what is not there 404: browsers note both.
+      if (message.type() === 'error' && !/status of 40[14]/.test(message.text())) problems.push(`console: ${message.text()}`);
+    });
+    await page.addInitScript(() => {
+      const scope = globalThis as unknown as { document: EventTarget };
+      scope.document.addEventListener('securitypolicyviolation', (event) =>
+        console.error(`policy: ${(event as unknown as { violatedDirective: string }).violatedDirective}`),
+      );
+    });
+    return page;
+  }
+
+  async function signedIn(fields: { email?: string; key?: string } = {}, options = {}): Promise<Page> {
+    const page = await open(await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options }));
+    await page.goto(`${service.url}/`);
+    await signInOn(page, fields);
+    await page.getByRole('heading', { name: 'Projects' }).waitFor();
+    return page;
+  }
+
+  async function signInOn(page: Page, { email = EMAIL, key }: { email?: string; key?: string }) {
+    if (key === undefined) {
+      await page.getByLabel('E-mail').fill(email);
+      await page.getByLabel('Password').fill(PASSWORD);
+    } else await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  const recordsUrl = () => `${service.url}/console/p/${project.id}/records`;
+  const rows = (page: Page) => page.getByRole('grid').getByRole('row');
+  const total = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+
+  test('a wrong password keeps what was typed; a right one leads where the address meant', async () => {
+    const page = await open(await browser.newContext());
+    await page.goto(`${recordsUrl()}?q=status_code+%3D+500`);
+    await page.getByLabel('E-mail').fill(EMAIL);
+    await page.getByLabel('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').filter({ hasText: 'wrong email or password' }).waitFor();
+    expect(await page.getByLabel('E-mail').inputValue()).toBe(EMAIL);
+    await signInOn(page, {});
+    await total(page, '15 traces');
+    expect(await page.getByLabel('Filter').inputValue()).toBe('status_code = 500');
+  });
+
+  test('failures of a run are three steps from the first page; reload, Back and the link show the same', async () => {
+    const page = await signedIn();
+    await page.getByRole('link', { name: project.name }).click();
+    await total(page, '150 traces');
+    await page.keyboard.press('/');
+    await page.keyboard.type('status_code >= 400');
+    await page.keyboard.press('Enter');
+    await total(page, '15 traces');
+    await rows(page).filter({ hasText: 'answer 9' }).first().click();
+    const panel = page.getByRole('complementary', { name: 'Record' });
+    await panel.getByText('timed out').waitFor();
+    await panel.getByText('1 of 15').waitFor();
+    await page.keyboard.press('j');
+    await panel.getByText('2 of 15').waitFor();
+    await panel.getByRole('heading', { name: 'answer 19' }).waitFor();
+
+    const link = page.url();
+    await page.reload();
+    await panel.getByText('2 of 15').waitFor();
+    await panel.getByRole('link', { name: 'Open the trace' }).click();
+    await page.getByRole('treegrid').waitFor();
+    await page.keyboard.press('e');
+    await page.getByRole('article', { name: 'tool add' }).waitFor();
+    await page.goBack();
+    await panel.getByText('2 of 15').waitFor();
+    await total(page, '15 traces');
+
+    const other = await signedIn({ key: service.apiKey });
+    await other.goto(link);
+    await other.getByRole('complementary', { name: 'Record' }).getByRole('heading', { name: 'answer 19' }).waitFor();
+    await total(other, '15 traces');
+  });
+
+  test('whoever does not see a project finds nothing at its address', async () => {
+    const stranger = `stranger${project.id.slice(0, 8)}@example.com`;
+    expect((await service.request('POST', '/users', { email: stranger, password: PASSWORD, role: 'user' })).status).toBe(200);
+    const page = await open(await browser.newContext());
+    await page.goto(recordsUrl());
+    await signInOn(page, { email: stranger });
+    await page.getByRole('alert').filter({ hasText: 'There is nothing here' }).first().waitFor();
+  });
+
+  test('what cannot be read of a filter is shown at its place, and stays', async () => {
+    const page = await signedIn();
+    await page.goto(`${recordsUrl()}?q=nme+%3D+x`);
+    await page.getByRole('alert').filter({ hasText: 'there is no column "nme" here; the closest is name' }).waitFor();
+    expect(await page.getByLabel('Filter').inputValue()).toBe('nme = x');
+  });
+
+  test('the filter completes columns, operators and values', async () => {
+    const page = await signedIn();
+    await page.goto(`${recordsUrl()}?kind=spans`);
+    await total(page, '300 spans');
+    const filter = page.getByLabel('Filter');
+    await filter.click();
+    await page.keyboard.type('typ');
+    const option = (name: RegExp) => page.getByRole('option', { name });
+    await option(/^type /).click();
+    await option(/^= /).click();
+    await option(/^tool /).click();
+    expect(await filter.inputValue()).toBe('type = tool ');
+    await page.keyboard.press('Enter');
+    await total(page, '150 spans');
+  });
+
+  test('the table sorts by a column, and loads what is scrolled to', async () => {
+    const page = await signedIn();
+    await page.goto(recordsUrl());
+    await total(page, '150 traces');
+    await page.getByRole('columnheader', { name: 'Latency' }).getByRole('button').click();
+    await rows(page).nth(1).filter({ hasText: 'answer 149' }).waitFor();
+    expect(await page.getByRole('columnheader', { name: 'Latency' }).getAttribute('aria-sort')).toBe('descending');
+    const grid = page.getByRole('grid');
+    expect(await grid.getAttribute('aria-rowcount')).toBe('151');
+    expect(await rows(page).count()).toBeLessThan(80);
+    await expect
+      .poll(async () => {
+        await grid.evaluate((element) => element.scrollTo(0, 1e6));
+        return rows(page).last().textContent();
+      })
+      .toContain('answer 0');
+  });
+
+  test('columns are chosen, keys of the metadata too, and are part of the address', async () => {
+    const page = await signedIn();
+    await page.goto(recordsUrl());
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByLabel('Find a column').fill('user_metadata/customer');
+    await page.getByRole('button', { name: 'Show user_metadata/customer' }).click();
+    await page.getByRole('columnheader', { name: 'customer' }).waitFor();
+    await page.reload();
+    await rows(page).nth(1).getByRole('gridcell', { name: 'c0', exact: true }).waitFor();
+  });
+
+  test('a trace shows conversation, tool calls and whole numbers exactly; a hostile record does nothing', async () => {
+    const page = await signedIn();
+    await page.goto(`${recordsUrl()}?q=name+%3D+%22answer+3%22`);
+    await rows(page).nth(1).click();
+    const panel = page.getByRole('complementary', { name: 'Record' });
+    await panel.getByText(hostile).waitFor();
+    expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
+    await panel.getByRole('link', { name: 'Open the trace' }).click();
+    await page.getByRole('treegrid').getByRole('row', { name: /ask/ }).click();
+    const detail = page.getByRole('article', { name: 'llm ask' });
+    await detail.getByText('9007199254740993').waitFor();
+    await detail.getByText('question 3').first().waitFor();
+    const span = new URL(page.url()).searchParams.get('span');
+    await page.reload();
+    await detail.getByText('9007199254740993').waitFor();
+    expect(new URL(page.url()).searchParams.get('span')).toBe(span);
+    await page.keyboard.press('k');
+    await page.getByRole('article', { name: 'trace answer 3' }).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => page.getByRole('treegrid').getByRole('row').count()).toBe(1);
+  });
+
+  test('signing out in one tab signs the others out', async () => {
+    const page = await signedIn();
+    const other = await open(page.context());
+    await other.goto(recordsUrl());
+    await total(other, '150 traces');
+    await page.getByRole('button', { name: EMAIL }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    for (const each of [page, other]) await each.getByRole('heading', { name: 'Sign in to Assay' }).waitFor();
+  });
+
+  describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
+    test.each([
+      ['sign-in', () => `${service.url}/console/sign-in`],
+      ['projects', () => `${service.url}/console/`],
+      ['records', recordsUrl],
+    ])('the page of %s has no violation that axe finds, at 1,440 and 320 px', async (name, url) => {
+      const page =
+        name === 'sign-in' ? await open(await browser.newContext({ colorScheme })) : await signedIn({}, { colorScheme });
+      for (const width of [1_440, 320]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto(url());
+        await (name === 'records' ? total(page, '150 traces') : page.getByRole('heading').first().waitFor());
+        await page.evaluate(axe);
+        const found = await page.evaluate(() =>
+          (
+            globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
+          ).axe.run(),
+        );
+        expect(found.violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        expect(overflow).toBeLessThanOrEqual(0);
+      }
+    });
+  });
+
+  test('no page had an error of its script, nor broke the policy', () => {
+    expect(problems).toEqual([]);
+  });
+
+  test('files have a year and a policy; a missing one and a place below any path are answered', async () => {
+    const page = await fetch(`${service.url}/console/p/x/records`);
+    expect(page.headers.get('content-security-policy')).toMatch(/script-src 'self';.*frame-ancestors 'none'/);
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    const [, script = ''] = /src="\.\.\/\.\.\/(assets\/[^"]+)"/.exec(await page.text()) ?? [];
+    const file = await fetch(`${service.url}/console/${script}`, { headers: { 'Accept-Encoding': 'br' } });
+    expect([file.status, file.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
+    expect((await fetch(`${service.url}/console/assets/none.js`)).status).toBe(404);
+    const home = await fetch(service.url, { redirect: 'manual', headers: { Accept: 'text/html' } });
+    expect([home.status, home.headers.get('location')]).toEqual([302, 'console/']);
+  });
+});
