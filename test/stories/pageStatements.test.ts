@@ -170,6 +170,24 @@ test('the mark of writes is away while one is under way, and another one after i
   expect(clickhouse.writeMark).toBeTypeOf('number');
 });
 
+test('a run of which thousands of records were changed is read without a merge of versions once its stale rows are listed', async () => {
+  const many = Array.from({ length: 2_100 }, (_, n) => record(n % 60, { name: n % 2 === 0 ? 'even' : 'odd' }));
+  await tables.store(many);
+  await tables.store(many.map((one) => ({ ...one, version: 2, name: 'changed' })));
+  await tables.clickhouse.command({ name: 'forget', sql: 'SYSTEM STOP MERGES records' }); // what is known of runs goes
+  const known = () => tables.clickhouse.written?.get(run)?.newest;
+  const answers = async () => {
+    const [all, filtered, later] = [await pageOf(everything), await pageOf(even), await pageOf({ ...everything, offset: 2_000 })];
+    return { all: [all.ids, all.total], filtered: [filtered.ids, filtered.total], later: [later.ids, later.total] };
+  };
+  const merged = await answers();
+  expect(merged.filtered[1]).toBe(6); // of the twelve that were there
+  await expect.poll(known).toMatchObject({ from: 'records', areListed: true });
+  expect(await answers()).toEqual(merged);
+  await tables.store([record(70, { name: 'even' })]);
+  expect((await answers()).all[1]).toBe(2_113);
+});
+
 test('a statement that is repeatable is asked once between two writes, and another one by itself', async () => {
   const { clickhouse } = tables;
   const ask = async (more: { isRepeatable?: boolean; params?: { n: number } } = { isRepeatable: true, params: { n: 1 } }) => {

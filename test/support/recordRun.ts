@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
-import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { type ClickHouseOptions, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { metricFields } from '../../shared/stores/clickhouse/metricRow.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
@@ -11,9 +11,9 @@ import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import type { MetricResult } from '../../shared/wire/metricResults.ts';
 
 /** The record tables of an embedded engine in a folder of their own, filled row by row: versions and parts are as the test wants them. */
-export async function openRecordTables() {
+export async function openRecordTables(options: Pick<ClickHouseOptions, 'namedVersions'> = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-records-'));
-  const clickhouse = openClickHouse({ dataDir });
+  const clickhouse = openClickHouse({ dataDir, ...options });
   await migrateTables(clickhouse);
   // Versions stay side by side, so that a test sees what a read makes of them.
   for (const table of ['records', 'record_keys', 'trace_members', 'metric_values']) {

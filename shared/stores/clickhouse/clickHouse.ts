@@ -103,6 +103,8 @@ export interface ClickHouse {
     sql: string;
     params?: Record<string, ParamValue>;
     settings?: Record<string, string | number>;
+    /** Whether it leaves the record table as it is: then what is known of the records stays. */
+    keepsRecords?: boolean;
   }): Promise<void>;
   /** @throws ServiceError `Unavailable` when a real query fails, or while the embedded engine does not come back from some other statement. */
   ping(): Promise<void>;

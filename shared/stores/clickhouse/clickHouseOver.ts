@@ -9,6 +9,7 @@ import { StatementHangs } from './hungStatements.ts';
 import { sizeOf } from './insertBody.ts';
 import { KeptAnswers } from './keptAnswers.ts';
 import { bytesOfRows, rowsOfLines } from './rowLines.ts';
+import { staleTable } from './staleTable.ts';
 import { asServiceError, clickHouseError, refusedValue, unavailable } from './statementErrors.ts';
 import type { AnswerFormat, Transport } from './transport.ts';
 import { type Touched, WrittenRuns } from './writtenRuns.ts';
@@ -17,6 +18,7 @@ interface StoreOptions {
   queryMemoryBytes: number;
   /** Seconds after which a deletion is not waited for any more. */
   deletionSeconds: number;
+  namedVersions?: number | undefined;
   onHang: ((name: string, err: StatementHangs) => void) | undefined;
   onInsert: ((table: string, seconds: number, stored: boolean) => void) | undefined;
 }
@@ -64,9 +66,9 @@ class Store implements ClickHouse {
   #isClosed = false;
   #writesUnderWay = 0;
 
-  constructor(transport: Transport, { queryMemoryBytes, deletionSeconds, onHang, onInsert }: StoreOptions) {
+  constructor(transport: Transport, { queryMemoryBytes, deletionSeconds, namedVersions, onHang, onInsert }: StoreOptions) {
     this.isEmbedded = transport.isEmbedded;
-    this.written = transport.isEmbedded ? new WrittenRuns() : undefined;
+    this.written = transport.isEmbedded ? new WrittenRuns(staleTable(this, transport), namedVersions) : undefined;
     this.broken = transport.broken;
     this.#transport = transport;
     this.#readSettings = settingsOfReads(queryMemoryBytes);
@@ -74,7 +76,7 @@ class Store implements ClickHouse {
     this.#onHang = onHang;
     this.#onInsert = onInsert;
     // The engine goes on with what the process before this one had submitted, so no answer is kept until that is done.
-    if (transport.isEmbedded) this.#writing(() => this.#untilDeleted(), 'any', true).catch(() => {});
+    if (transport.isEmbedded) this.#writing(() => this.#untilDeleted(), 'deletes', true).catch(() => {});
   }
 
   get writeMark(): number | undefined {
@@ -153,7 +155,7 @@ class Store implements ClickHouse {
       submitted.resolve();
       await this.#untilDeleted(table);
     };
-    const gone = this.#writing(carryOut, table === RECORDS ? 'any' : [], true).catch((err: unknown) => {
+    const gone = this.#writing(carryOut, table === RECORDS ? 'deletes' : [], true).catch((err: unknown) => {
       throw this.#fault(err, `delete from ${table}`);
     });
     gone.catch(submitted.reject);
@@ -164,7 +166,8 @@ class Store implements ClickHouse {
   async command(command: Parameters<ClickHouse['command']>[0]): Promise<void> {
     try {
       const query = `${command.sql}${settingsClause({ ...command.settings })}`;
-      await this.#writing(() => this.#transport.command(query, { ...command.params }), 'any', true);
+      const touched = command.keepsRecords ? [] : 'any';
+      await this.#writing(() => this.#transport.command(query, { ...command.params }), touched, true);
     } catch (err) {
       throw this.#fault(err, command.name);
     }

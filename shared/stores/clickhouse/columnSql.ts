@@ -2,7 +2,7 @@ import { type ColumnDef, type RecordKind, recordKinds } from '../../columns/colu
 import { type UsageMetric, WITHOUT_COST } from '../../columns/systemMetrics.ts';
 import type { Expiry, RunRef } from '../../projects/runs.ts';
 import { type Bind, TIME, timeParam } from './binder.ts';
-import { byMerging, type NewestVersions } from './newestVersions.ts';
+import { byMerging, type NewestVersions, STALE_TABLE } from './newestVersions.ts';
 import { type Container, ownUsage, usageSql } from './usageSql.ts';
 
 /** The run that a statement reads, as bound text: every read is limited to it. */
@@ -43,6 +43,7 @@ export function scopeOfRuns(
   const stale = newest.flatMap((of, index) =>
     of.stale.length === 0 ? [] : [` AND NOT (run_id = ${ids[index]} AND ${isStale(bind, of.stale)})`],
   );
+  if (newest.some(({ areListed }) => areListed)) stale.push(` AND (run_id, id, version) NOT IN ${STALE_TABLE}`);
   return {
     bind,
     inRun,

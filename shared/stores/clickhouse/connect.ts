@@ -22,6 +22,8 @@ export interface ClickHouseOptions {
   onInsert?: ((table: string, seconds: number, stored: boolean) => void) | undefined;
   /** Gets the seconds that a statement waited for a connection, or for its turn in the embedded engine. */
   onWait?: ((seconds: number) => void) | undefined;
+  /** Stale rows of a run that a statement of the embedded engine names; of more it keeps a table. */
+  namedVersions?: number;
   /** When statements are given up; `statementLimits` where absent. */
   limits?: Partial<StatementLimits>;
 }
@@ -36,7 +38,7 @@ const SERVER_QUERY_BYTES = 2 * GiB;
  * @throws Error with one clear sentence when another process has the folder open or the URL is wrong.
  */
 export function openClickHouse(options: ClickHouseOptions): ClickHouse {
-  const { url, dataDir, connections, onHang, onInsert, onWait } = options;
+  const { url, dataDir, connections, namedVersions, onHang, onInsert, onWait } = options;
   const { engineMemoryBytes: memoryBytes, queryMemoryBytes = url ? SERVER_QUERY_BYTES : EMBEDDED_QUERY_BYTES } = options;
   const limits = { ...statementLimits, ...options.limits };
   const open = () => {
@@ -44,5 +46,5 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     if (!dataDir) throw new Error('openClickHouse needs a url or a dataDir');
     return embeddedTransport(openEmbeddedEngine(dataDir, { memoryBytes, limits, onWait }));
   };
-  return clickHouseOver(open(), { queryMemoryBytes, deletionSeconds: limits.statementSeconds, onHang, onInsert });
+  return clickHouseOver(open(), { queryMemoryBytes, deletionSeconds: limits.statementSeconds, namedVersions, onHang, onInsert });
 }

@@ -10,6 +10,8 @@ export interface NewestVersions {
   from: 'records' | 'records FINAL';
   /** Rows that a newer one of the same record has replaced and that are not merged away; empty with FINAL. */
   stale: readonly StaleRow[];
+  /** True where others are in the table of stale rows. */
+  areListed?: true;
   /** Ids and versions of the records that were rewritten, as one text; merges leave it as it is. Empty with FINAL. */
   rewritten: string;
 }
@@ -19,6 +21,9 @@ export interface StaleRow {
   version: number;
   createdAt: string;
 }
+
+/** Run, id and version of stale rows, in the memory of the embedded engine. */
+export const STALE_TABLE = 'stale_versions';
 
 /** Right for every run. */
 export const byMerging: NewestVersions = { from: 'records FINAL', stale: [], rewritten: '' };

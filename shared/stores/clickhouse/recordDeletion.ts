@@ -73,6 +73,7 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
       const ids = { ...runParams(run), ids: keys.map(({ id }) => id) };
       const noting = clickhouse.command({
         name: 'note deleted records',
+        keepsRecords: true,
         sql: `INSERT INTO deleted_records (project_id, run_id, id, deleted_at) SELECT {project:UUID}, {run:UUID}, arrayJoin(${IDS}), now64(6)`,
         params: ids,
       });

@@ -216,7 +216,9 @@ async function countMatching(clickhouse: ClickHouse, query: RecordQuery, newest:
   const binder = new Binder();
   const scope = scopeOf(binder.bind, query.run, newest);
   const all = `SELECT count() AS total FROM ${scope.from} WHERE ${matchingSql(query, scope, scope.inRun)}`;
-  const { stale } = newest;
+  const { stale, areListed } = newest;
+  if (areListed)
+    return countRows(clickhouse, `SELECT count() AS total FROM ${scope.from} WHERE ${matchingSql(query, scope)}`, binder);
   const ofStale = () => {
     const made = [...new Set(stale.map(({ createdAt }) => createdAt))];
     return `${all} AND created_at IN ${binder.bind(made, `Array(${TIME})`)} AND ${isStale(binder.bind, stale)}`;

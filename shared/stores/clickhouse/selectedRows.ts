@@ -17,6 +17,7 @@ export const selectedRows = (clickhouse: ClickHouse): Pick<RowTables, 'select' |
   async select({ ownerId, contentId }, choice, into) {
     const { chosen, params } = chosenRows(choice);
     await clickhouse.command({
+      keepsRecords: true,
       name: 'select rows',
       // Rows side by side in the content are one range: then position, ordinal and key rise together.
       sql: `INSERT INTO dataset_stretches (owner_id, content_id, ordinal, row_key, count)

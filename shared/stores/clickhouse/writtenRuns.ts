@@ -3,18 +3,18 @@ import type { RecordKind } from '../../columns/columnDef.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { NewVersion } from '../../records/recordStore.ts';
 import { timeParam } from './binder.ts';
-import { byMerging, MAX_REWRITTEN, type NewestVersions, type StaleRow } from './newestVersions.ts';
+import { asWritten, byMerging, MAX_REWRITTEN, type NewestVersions, type StaleRow } from './newestVersions.ts';
 
 /** The records of a run, as far as they are known. */
 export interface RunRecords {
   newest: NewestVersions;
-  /** The number of its records of each kind, expired ones too; absent where that was not asked for. */
+  /** The number of its records of each kind, expired ones too; absent where that was not asked for, or is not certain. */
   counts?: ReadonlyMap<RecordKind, number>;
   /** Rises with every write that replaces a version. */
   rewrites: number;
 }
 
-/** The changes that one write makes in the records of a run. */
+/** The changes that one write makes in the records of one run. */
 export interface RunChange {
   run: RunRef;
   counts: ReadonlyMap<RecordKind, number>;
@@ -25,31 +25,61 @@ export interface RunChange {
   mayBeStored: boolean;
 }
 
-/** The runs whose records a write changes: these, or any, or none. */
-export type Touched = readonly RunChange[] | 'any';
+/** A write changes records of these runs, deletes some, or may do anything to them. */
+export type Touched = readonly RunChange[] | 'deletes' | 'any';
 
-/** A run with 2,000 rewritten records takes half a megabyte here. */
+/** The engine keeps stale rows here, so that no statement has to name them. */
+export interface StaleTable {
+  /** @returns the number of all rows in the table */
+  add(run: RunRef, stale: readonly StaleRow[]): Promise<number>;
+  /** Adds all stale rows of the run that are stored. @returns the number of all rows in the table; undefined: the run has more than `limit`, and none was added */
+  fill(run: RunRef, limit: number): Promise<number | undefined>;
+}
+
 const MAX_RUNS = 200;
+/** A statement that names more stale rows than this takes longer to read than to run. */
+const MAX_NAMED = 200;
+/** Rows of all runs in the table of stale rows, some 100 bytes of memory each. */
+const MAX_LISTED = 500_000;
+
+interface Known extends RunRecords {
+  run: RunRef;
+  /** Equal for all that one read was moved on to. */
+  origin: object;
+  /** The stale rows that came since those of the run are being listed. */
+  since?: readonly StaleRow[];
+}
 
 /**
  * The records of each run as the only writer of the embedded engine knows them: it was read once, and each write moves it on. So a page needs no statement
- * that asks what the writes since the last page have changed. What is not certain is forgotten and read anew: after a deletion, after a statement of
- * any other kind, and after a write that failed.
+ * that asks what the writes since the last page have changed. What is not certain is forgotten and read anew: the numbers of records after a deletion,
+ * all after a statement of any other kind and after a write that failed. A row that is stale stays it.
  */
 export class WrittenRuns {
-  readonly #runs = new LRUCache<string, RunRecords>({ max: MAX_RUNS });
+  readonly #table: StaleTable;
+  readonly #maxNamed: number;
+  readonly #runs = new LRUCache<string, Known>({ max: MAX_RUNS });
   /** Writes to each run that are being sent, and how many of them replace versions. */
   readonly #sending = new Map<string, { writes: number; rewrites: number }>();
   /** Reads that are under way, by run. */
-  readonly #reads = new Map<string, Set<{ isTrue: boolean }>>();
-  /** Other statements that change records and are under way, or may be. */
+  readonly #reads = new Map<string, Set<{ isTrue: boolean; isCounted: boolean }>>();
+  /** Runs whose stale rows are being listed. */
+  readonly #listing = new Set<object>();
+  #listed = 0;
+  /** Deletions, and other statements that may change records, that are under way, or may be. */
+  #deletions = 0;
   #others = 0;
+
+  constructor(table: StaleTable, maxNamed = MAX_NAMED) {
+    this.#table = table;
+    this.#maxNamed = maxNamed;
+  }
 
   get(run: RunRef): RunRecords | undefined {
     return this.#others > 0 ? undefined : this.#runs.get(nameOf(run));
   }
 
-  /** Returns true when a version of the run's records is being replaced, or may be. */
+  /** Returns true while a version of the run's records is being replaced, or may be. */
   isRewriting(run: RunRef): boolean {
     return this.#others > 0 || (this.#sending.get(nameOf(run))?.rewrites ?? 0) > 0;
   }
@@ -57,13 +87,19 @@ export class WrittenRuns {
   /** Reads what is stored, and keeps it if nothing was written meanwhile. */
   async read(run: RunRef, ask: () => Promise<Omit<RunRecords, 'rewrites'>>): Promise<RunRecords> {
     const name = nameOf(run);
-    const read = { isTrue: this.#others === 0 && !this.#sending.has(name) };
+    const read = { isTrue: this.#others === 0 && !this.#sending.has(name), isCounted: this.#deletions === 0 };
     const ofRun = this.#reads.get(name) ?? new Set();
     this.#reads.set(name, ofRun.add(read));
     try {
-      const records = { ...(await ask()), rewrites: 0 };
-      if (read.isTrue) this.#runs.set(name, records);
-      return records;
+      const { newest, counts } = await ask();
+      if (read.isTrue) {
+        const known: Known = { run, origin: {}, newest, rewrites: 0, ...(read.isCounted && counts && { counts }) };
+        const isMerged = newest.from === 'records FINAL';
+        this.#runs.set(name, isMerged ? { ...known, since: [] } : known);
+        if (isMerged) void this.#fill(name, known);
+        else this.#list(name);
+      }
+      return { newest, rewrites: 0, ...(counts && { counts }) };
     } finally {
       ofRun.delete(read);
       if (ofRun.size === 0) this.#reads.delete(name);
@@ -78,6 +114,14 @@ export class WrittenRuns {
       return (end) => {
         if (end !== 'unknown') this.#others--;
         this.#forgetAll();
+      };
+    }
+    if (touched === 'deletes') {
+      this.#deletions++;
+      this.#forgetCounts();
+      return (end) => {
+        if (end !== 'unknown') this.#deletions--;
+        this.#forgetCounts();
       };
     }
     for (const change of touched) this.#send(change, 1);
@@ -106,30 +150,68 @@ export class WrittenRuns {
     if (!before) return;
     const counts = before.counts && new Map(before.counts);
     if (counts) for (const [kind, by] of more) counts.set(kind, (counts.get(kind) ?? 0) + by);
-    this.#runs.set(name, {
-      newest: stale.length === 0 ? before.newest : withStale(before.newest, stale),
-      ...(counts && { counts }),
-      rewrites: before.rewrites + (stale.length > 0 ? 1 : 0),
-    });
+    const { newest, since, rewrites } = before;
+    const rest = { ...before, ...(counts && { counts }), rewrites: rewrites + (stale.length > 0 ? 1 : 0) };
+    if (stale.length === 0) this.#runs.set(name, rest);
+    else if (newest.from === 'records FINAL') this.#runs.set(name, { ...rest, ...(since && { since: [...since, ...stale] }) });
+    else this.#runs.set(name, { ...rest, newest: withStale(newest, [...newest.stale, ...stale]) });
+    this.#list(name);
+  }
+
+  /** Puts the stale rows of a run into the table when a statement would have to name too many of them. */
+  #list(name: string): void {
+    const known = this.#runs.peek(name);
+    if (!known) return;
+    const { run, origin, newest } = known;
+    const { length } = newest.stale;
+    if (length <= this.#maxNamed || this.#listed + length > MAX_LISTED || this.#listing.has(origin)) return;
+    this.#listing.add(origin);
+    const done = (rows: number | undefined) => {
+      this.#listing.delete(origin);
+      this.#listed = rows ?? this.#listed;
+      const now = this.#runs.peek(name);
+      if (rows === undefined || now?.origin !== origin || now.newest.from !== 'records') return;
+      this.#runs.set(name, { ...now, newest: { ...now.newest, stale: now.newest.stale.slice(length), areListed: true } });
+      this.#list(name);
+    };
+    // What cannot be listed is named, and beyond 2,000 rows the engine merges versions.
+    this.#table.add(run, newest.stale).then(done, () => done(undefined));
+  }
+
+  /** Lists the stale rows of a run that has many: until then the engine merges versions. */
+  async #fill(name: string, { run, origin }: Known): Promise<void> {
+    const rows = await this.#table.fill(run, MAX_LISTED - this.#listed).catch(() => undefined);
+    const now = this.#runs.peek(name);
+    this.#listed = rows ?? this.#listed;
+    if (now?.origin !== origin || !now.since) return;
+    const { since, ...rest } = now;
+    const newest: NewestVersions = { from: 'records', stale: since, areListed: true, rewritten: '' };
+    this.#runs.set(name, rows === undefined ? rest : { ...rest, newest });
+    this.#list(name);
   }
 
   #forgetAll(): void {
     this.#runs.clear();
     for (const reads of this.#reads.values()) for (const read of reads) read.isTrue = false;
   }
+
+  /** A run that was never rewritten is soon read anew, with its numbers. */
+  #forgetCounts(): void {
+    for (const [name, { counts: _, ...known }] of [...this.#runs.entries()])
+      if (known.newest === asWritten) this.#runs.delete(name);
+      else this.#runs.set(name, known);
+    for (const reads of this.#reads.values()) for (const read of reads) read.isCounted = false;
+  }
 }
 
 const nameOf = ({ projectId, runId }: RunRef): string => `${projectId} ${runId}`;
 
-function withStale(before: NewestVersions, more: readonly StaleRow[]): NewestVersions {
-  if (before.from === 'records FINAL') return before;
-  const stale = [...before.stale, ...more];
-  return stale.length > MAX_REWRITTEN ? byMerging : { ...before, stale };
-}
+const withStale = (before: NewestVersions, stale: readonly StaleRow[]): NewestVersions =>
+  stale.length > MAX_REWRITTEN ? byMerging : { ...before, stale };
 
 type GrowingChange = RunChange & { counts: Map<RecordKind, number>; stale: StaleRow[] };
 
-/** Returns what a write of these versions changes, by run. */
+/** The changes that a write of these versions makes, by run. */
 export function changesOf(versions: readonly NewVersion[]): RunChange[] {
   const changes = new Map<string, GrowingChange>();
   let change: GrowingChange | undefined; // thousands in a row are of one run
