@@ -68,6 +68,7 @@ import { postgresRetention } from './stores/postgres/retention.ts';
 import { scorerStore } from './stores/postgres/scorers.ts';
 import { postgresScorings } from './stores/postgres/scorings.ts';
 import { postgresSweepClock } from './stores/postgres/sweepClock.ts';
+import { postgresWaitingTraces } from './stores/postgres/waitingTraces.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type Domain = ReturnType<typeof assembleDomain>;
@@ -168,6 +169,7 @@ export function assembleDomain(
     rootWaitMs: config.OTEL_ROOT_WAIT_SECONDS * 1_000,
     onStubTracesKept: (err) => log.warn({ err }, 'traces whose root has not come could not be opened'),
     sweepState: postgresSweepClock(database),
+    waitingTraces: postgresWaitingTraces(database),
     onSweepHeld: (reason) => log.warn(reason),
     onEmptySessionsKept: (err) => log.warn({ err }, 'sessions that their traces have left could not be removed'),
     onUpdatesExpired: (expired) => log.warn({ expired }, 'updates were dropped whose records did not come within a day'),

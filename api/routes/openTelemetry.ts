@@ -15,7 +15,7 @@ import { madeHeaders } from '../views/made.ts';
 export interface OpenTelemetryDeps extends TargetDeps {
   writer: Pick<RecordWriter, 'writeParts'>;
   emptySessions: Pick<EmptySessions, 'left'>;
-  stubTraces: Pick<StubTraces, 'add' | 'remove'>;
+  stubTraces: Pick<StubTraces, 'add' | 'remove' | 'keep'>;
   noteTarget: AccountGate['noteTarget'];
 }
 

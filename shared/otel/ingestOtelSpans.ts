@@ -17,7 +17,7 @@ interface Deps {
   findTarget: FindTarget;
   /** Hears of sessions that traces have left for the one that their root names; absent: they stay. */
   emptySessions?: Pick<EmptySessions, 'left'>;
-  stubTraces?: Pick<StubTraces, 'add' | 'remove'>;
+  stubTraces?: Pick<StubTraces, 'add' | 'remove' | 'keep'>;
 }
 
 /**
@@ -77,6 +77,7 @@ export async function ingestOtelSpans(
       return refused;
     }),
   );
+  await stubs?.keep();
   for (const { changes, reason } of outcomes.flat()) {
     if (changes.some(isOfSpan)) rejectedSpans++;
     reasons.add(reason.message);

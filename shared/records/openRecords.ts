@@ -13,7 +13,7 @@ import type { ReadDeps, RecordReader } from './read.ts';
 import type { RecordStore, WithLocks } from './recordStore.ts';
 import { RecordWriter } from './recordWriter.ts';
 import type { RecordReads } from './searchRecords.ts';
-import { StubTraces } from './stubTraces.ts';
+import { StubTraces, type WaitingTraceStore } from './stubTraces.ts';
 import { openSweepClock, type SweepClock, type SweepStateStore } from './sweepClock.ts';
 import { type ExpiredReads, sweepProject } from './sweepExpired.ts';
 import { unexpiredReader } from './unexpiredReader.ts';
@@ -54,6 +54,7 @@ export interface RecordsDeps {
   telemetry: Pick<Telemetry, 'record' | 'observe'>;
   /** Milliseconds after which spans open their trace whose root has not come. */
   rootWaitMs: number;
+  waitingTraces: WaitingTraceStore;
   onStubTracesKept(err: unknown): void;
   /** Gets the number of updates that were dropped because their records did not come. */
   onUpdatesExpired(updates: number): void;
@@ -130,6 +131,12 @@ export function openRecords(deps: RecordsDeps): Records {
     onDeleted: (run) => outdated(run),
     now: () => new Date(),
   };
+  const stubTraces = new StubTraces({
+    writer,
+    store: deps.waitingTraces,
+    waitMs: deps.rootWaitMs,
+    onError: deps.onStubTracesKept,
+  });
   return {
     reads,
     reading: { reader: unexpiredReader(deps.reader, expiries), reads },
@@ -142,7 +149,7 @@ export function openRecords(deps: RecordsDeps): Records {
       pauseMs: EMPTY_SESSIONS_PAUSE_MS,
       onError: deps.onEmptySessionsKept,
     }),
-    stubTraces: new StubTraces({ writer, waitMs: deps.rootWaitMs, onError: deps.onStubTracesKept }),
+    stubTraces,
     deletion,
     values: withoutDeletedRecords(deps.values, { store: eraser, notes: erasures, writer }),
     heldUpdates,
@@ -176,6 +183,13 @@ export function openRecords(deps: RecordsDeps): Records {
         async run() {
           for (const run of await erasures.unfinished()) await writer.exclusively(run, async () => {});
         },
+      },
+      {
+        // What a process was waiting with when it ended.
+        name: 'open-waiting-traces',
+        every: MINUTE_MS,
+        atStart: true,
+        run: () => stubTraces.openDue(),
       },
       {
         name: 'finish-record-deletions',

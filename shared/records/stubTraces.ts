@@ -1,77 +1,118 @@
+import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { LoggedRecord } from './recordChange.ts';
 import type { RecordWriter } from './recordWriter.ts';
 
+/** A trace as the highest of its spans would open it. */
+export interface WaitingTrace {
+  run: RunRef;
+  trace: LoggedRecord;
+}
+
+/** What other processes, and the next one, know of the traces that wait. */
+export interface WaitingTraceStore {
+  /** Those that are known keep their time. */
+  keep(waiting: readonly WaitingTrace[], waitMs: number): Promise<void>;
+  /** Those whose wait is over, the first ones first. */
+  due(limit: number): Promise<WaitingTrace[]>;
+  forget(traceIds: readonly string[]): Promise<void>;
+}
+
 interface Deps {
   writer: Pick<RecordWriter, 'write'>;
+  store: WaitingTraceStore;
   /** Milliseconds after which spans open their trace whose root has not come. */
   waitMs: number;
   onError(err: unknown): void;
 }
 
-interface Waiting {
-  run: RunRef;
-  trace: LoggedRecord;
-  until: number;
-}
-
-/** Traces that wait in a process at a time; of more the first are opened at once. A record of a trace with its texts is some kilobytes. */
-const MAX_WAITING = 5_000;
+/** Traces that are opened at a time. A record of a trace with its texts is some kilobytes. */
+const AT_A_TIME = 500;
+/** Milliseconds between two looks for traces whose wait is over, while any of this process waits. */
+const PAUSE_MS = 5_000;
+const LEAST_PAUSE_MS = 100;
+/** Ids of traces that wait, which are forgotten when their root comes. Of more the first are opened in vain, which changes nothing. */
+const MAX_KEPT = 10_000;
 
 /**
  * Traces of spans without a root, as the highest of these would open them. Each is opened after a time, unless its root has come: then what is logged here
- * changes nothing. They are known to this process alone: one that ends leaves them as they are.
+ * changes nothing. The store keeps them: whatever becomes of this process, `openDue` opens them.
  */
 export class StubTraces {
   readonly #deps: Deps;
-  /** In the order in which they came. */
-  readonly #waiting = new Map<string, Waiting>();
+  /** Heard of, and not kept yet. */
+  #added = new Map<string, WaitingTrace>();
+  readonly #kept = new Set<string>();
+  #rooted: string[] = [];
+  /** When the wait of the last one is over, in milliseconds of this process. */
+  #until = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
+  /** @see keep */
   add(run: RunRef, trace: LoggedRecord): void {
-    const known = this.#waiting.get(trace.id);
+    const known = this.#added.get(trace.id);
     if (known && (known.trace.created_at ?? '') <= (trace.created_at ?? '')) return;
-    this.#waiting.set(trace.id, { run, trace, until: known?.until ?? performance.now() + this.#deps.waitMs });
-    if (this.#waiting.size > MAX_WAITING) this.#open(performance.now(), this.#waiting.size - MAX_WAITING);
-    else this.#setTimer();
+    this.#added.set(trace.id, { run, trace });
   }
 
-  /** The root is here. */
+  /** The root is here. @see keep */
   remove(traceId: string): void {
-    this.#waiting.delete(traceId);
+    this.#added.delete(traceId);
+    if (this.#kept.delete(traceId)) this.#rooted.push(traceId);
+  }
+
+  /**
+   * Keeps those that were added, so that they are opened in any case, and forgets those that were removed. The request whose spans they are is answered
+   * afterwards.
+   */
+  async keep(): Promise<void> {
+    const { store, waitMs } = this.#deps;
+    const [added, rooted] = [[...this.#added.values()], this.#rooted];
+    this.#added = new Map();
+    this.#rooted = [];
+    if (rooted.length > 0) await store.forget(rooted);
+    if (added.length === 0) return;
+    await store.keep(added, waitMs);
+    for (const { trace } of added) this.#kept.add(trace.id);
+    for (const id of this.#kept) if (this.#kept.size > MAX_KEPT) this.#kept.delete(id);
+    this.#until = performance.now() + waitMs;
+    this.#setTimer();
   }
 
   #setTimer(): void {
-    const [next] = this.#waiting.values();
-    if (this.#timer || !next) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = undefined;
-        this.#open(performance.now(), 0);
-        this.#setTimer();
-      },
-      Math.max(100, next.until - performance.now()),
-    ).unref();
+    const pause = LEAST_PAUSE_MS + Math.min(PAUSE_MS, this.#deps.waitMs);
+    this.#timer ??= setTimeout(() => void this.#look(), pause).unref();
   }
 
-  /** @param atLeast opens so many, also before their time */
-  #open(now: number, atLeast: number): void {
-    const due: Waiting[] = [];
-    for (const [id, one] of this.#waiting) {
-      if (one.until > now && due.length >= atLeast) break;
-      this.#waiting.delete(id);
-      due.push(one);
+  async #look(): Promise<void> {
+    const until = this.#until;
+    const isLast = performance.now() > until;
+    await this.openDue().catch(this.#deps.onError);
+    this.#timer = undefined;
+    if (!isLast || this.#until > until) this.#setTimer();
+  }
+
+  /** Opens the traces whose wait is over, of whichever process. A run that is gone takes its traces with it. */
+  async openDue(): Promise<void> {
+    const { store, writer } = this.#deps;
+    for (;;) {
+      const due = await store.due(AT_A_TIME);
+      for (const ofRun of Map.groupBy(due, ({ run }) => `${run.projectId}/${run.runId}`).values()) {
+        const changes = ofRun.map(({ trace }) => ({ action: 'log', record: trace }) as const);
+        await writer.write((ofRun[0] as WaitingTrace).run, changes).catch(unlessPermanent);
+      }
+      const ids = due.map(({ trace }) => trace.id);
+      await store.forget(ids);
+      for (const id of ids) this.#kept.delete(id);
+      if (due.length < AT_A_TIME) return;
     }
-    for (const ofRun of Map.groupBy(due, ({ run }) => `${run.projectId}/${run.runId}`).values())
-      this.#deps.writer
-        .write(
-          (ofRun[0] as Waiting).run,
-          ofRun.map(({ trace }) => ({ action: 'log', record: trace })),
-        )
-        .catch(this.#deps.onError);
   }
 }
+
+const unlessPermanent = (err: unknown): void => {
+  if (!(err instanceof ServiceError && err.permanent)) throw err;
+};

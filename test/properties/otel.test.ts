@@ -13,6 +13,7 @@ import type { RecordChange } from '../../shared/records/recordChange.ts';
 import { StubTraces } from '../../shared/records/stubTraces.ts';
 import { SpanNode } from '../../shared/wire/records.ts';
 import { startRecordService } from '../support/recordService.ts';
+import { waitingTracesInMemory } from '../support/waitingTracesInMemory.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
 vi.setConfig({ testTimeout: 300_000 });
@@ -519,6 +520,7 @@ test('a trace whose root does not come is opened after a time, and one whose roo
         return service.writer.write(at, changes);
       },
     },
+    store: waitingTracesInMemory(),
     waitMs: 5_000, // all of it is sent meanwhile, on a busy machine as well
     onError: (err) => failures.push(err),
   });
@@ -537,6 +539,29 @@ test('a trace whose root does not come is opened after a time, and one whose roo
   expect(await read(whole)).toMatchObject({ type: 'trace', name: 'span 0', input: 'in 0', is_complete: true });
   expect({ opened, failures }).toEqual({ opened: [1], failures: [] });
 }, 60_000);
+
+test('what a process was waiting with when it died is opened by another one', async () => {
+  const store = waitingTracesInMemory();
+  const onError = (err: unknown) => expect.unreachable(String(err));
+  const dead = new StubTraces({
+    writer: { write: () => Promise.reject(new Error('dead')) },
+    store,
+    waitMs: 0,
+    onError: () => {},
+  });
+  const next = new StubTraces({ writer: service.writer, store, waitMs: 0, onError });
+  const spans = traceOf([0, 1], undefined, 0);
+  const at = run();
+  const read = async () =>
+    (await service.http.request('GET', `/projects/${at.projectId}/traces/${traceRecordId(at, TRACE)}`)).body;
+  await exportTo(at, spans.slice(1), dead);
+  expect(await read()).toMatchObject({ type: 'stub_trace' });
+  await next.openDue();
+  expect(await read()).toMatchObject({ type: 'trace', name: 'span 1', is_complete: false });
+  expect(await store.due(10)).toEqual([]);
+  await exportTo(at, spans.slice(0, 1), next);
+  expect(await read()).toMatchObject({ name: 'span 0', is_complete: true });
+});
 
 test('what very many spans of a request share is bounded for all of them, with the names of the service first', async () => {
   const resource = [...Array(40).keys()].map((index) => text(`label.${index}`, 'x'.repeat(90)));

@@ -31,6 +31,7 @@ import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStor
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { serve } from './http.ts';
 import { noAnnotations } from './noAnnotations.ts';
+import { waitingTracesInMemory } from './waitingTracesInMemory.ts';
 
 /** Everybody may do everything in any project: who may is tested with the accounts. */
 const openGate: Gate = {
@@ -98,7 +99,7 @@ export function recordApp(
         writer,
         emptySessions,
         stubTraces: new StubTraces({
-          ...{ writer, waitMs: 60_000 },
+          ...{ writer, store: waitingTracesInMemory(), waitMs: 60_000 },
           onError(err) {
             throw err;
           },
