@@ -193,8 +193,10 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         };
         const handOver = async (to: number) => {
           const { chunk: number, token } = chunk;
-          // One that the server has given up may have a successor already.
-          if (number === undefined || token === undefined || context.cancellationDetails?.notFound) return;
+          // One that the server has given up has a successor that runs all of these rows: handed over, they would be run twice.
+          standStill.look();
+          const isGivenUp = standStill.signal.aborted || context.cancellationDetails?.notFound;
+          if (number === undefined || token === undefined || isGivenUp) return;
           // Where it is not heard, the rows are free when this chunk has ended.
           await deps.workflows
             .signal(run, handOverSignal, { chunk: number, to, token } satisfies HandOver)

@@ -141,6 +141,8 @@ describeWithServer('a process that stands still, as in a paused virtual machine'
     test.each([
       [0, 300, 1_000],
       [1, 300, 1_000],
+      [0, 900, 18],
+      [1, 900, 18],
     ])(
       'worker %i: the other takes its rows over in half a minute, and none is paid twice but those in flight (%i rows, %i s)',
       {
