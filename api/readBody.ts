@@ -8,6 +8,7 @@ import { isOutOfMemory } from '../shared/errors/isOutOfMemory.ts';
 import { checkValues } from '../shared/json/jsonValues.ts';
 import { parseJson } from '../shared/json/parseJson.ts';
 import { storable } from '../shared/json/storable.ts';
+import { isExact } from '../shared/wire/exactNumber.ts';
 import type { FormReader } from './readForm.ts';
 
 /**
@@ -132,7 +133,7 @@ function readJson(text: string, maxDepth: number, values?: number): unknown {
 
 /** Every body is walked through: plain values, which are most, cost no call. */
 function isDeeper(value: unknown, most: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+  if (typeof value !== 'object' || value === null || isExact(value)) return false;
   if (most === 0) return true;
   if (Array.isArray(value)) {
     for (const inner of value) if (typeof inner === 'object' && isDeeper(inner, most - 1)) return true;

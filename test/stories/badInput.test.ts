@@ -121,6 +121,10 @@ describe('a body', () => {
   test('that nests too deep is refused, whatever it is for', async () => {
     const deep = `{"name":"deep","labels":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     expect(messageOf(await call('POST', '/projects', deep))).toBe('body: the body nests deeper than 1024 levels');
+    for (const number of ['1', '12345678901234567890']) {
+      const deepest = `{"name":"${newId()}","labels":${'['.repeat(1_023)}${number}${']'.repeat(1_023)}}`;
+      expect((await call('POST', '/projects', deepest)).text).not.toContain('nests deeper');
+    }
   });
 
   test('that is too large is 413, and the connection goes on', async () => {
