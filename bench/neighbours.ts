@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { NICENESS } from '../shared/childProcesses/lowerPriority.ts';
 import { percentile } from '../shared/metrics/percentile.ts';
+import { addManyDatasets } from '../test/support/manyDatasets.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../test/support/serviceProcess.ts';
 import { logAndSearch, type Met } from '../test/support/victim.ts';
 import { prepareInProcess } from '../test/support/worstThingProcess.ts';
@@ -29,7 +30,7 @@ interface Result {
 }
 
 /**
- * One caller does each of ten worst things in turn while another one, with a project of their own, logs a trace and searches it every 0.3 s. Prints
+ * One caller does each of the worst things in turn while another one, with a project of their own, logs a trace and searches it every 0.3 s. Prints
  * for each thing the other's calls while it is quiet and meanwhile (p50, p95 and slowest, in milliseconds, and the slowest as a multiple of the quiet
  * p95), those that were answered by an error or not at all, what the bad requests were answered, the most memory (PSS) of the process tree, and whether
  * the service answers afterwards. Ends with 1 when a goal is missed.
@@ -38,8 +39,8 @@ interface Result {
  * the pages of the service holds the service up.
  *
  * Options: `--seconds` for which each thing is done (15), `--quiet` seconds before each (17, more than a hundred calls), `--big` traces of 1 MB (1000),
- * `--only` those whose name contains it, `--numbers` those of these lines of the table (1,4,10). A service that no longer answers is killed and started
- * again for the next thing.
+ * `--datasets` that are there (100000), `--only` those whose name contains it, `--numbers` those of these lines of the table (1,4,10). A service that no
+ * longer answers is killed and started again for the next thing.
  */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -48,6 +49,7 @@ export async function run(args: string[]): Promise<void> {
       seconds: { type: 'string', default: '15' },
       quiet: { type: 'string', default: '17' },
       big: { type: 'string', default: '1000' },
+      datasets: { type: 'string', default: '100000' },
       only: { type: 'string', default: '' },
       numbers: { type: 'string', default: '' },
     },
@@ -63,6 +65,7 @@ export async function run(args: string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'assay-bench-'));
   const results: Result[] = [];
   try {
+    await addManyDatasets(join(folder, 'data'), Number(values.datasets));
     const home = await serviceFolder(join(folder, 'data'), await neighbourSettings(folder));
     let service = await home.start();
     try {

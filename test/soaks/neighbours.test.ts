@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addManyDatasets } from '../support/manyDatasets.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 import { logAndSearch, type Met, oneTrace } from '../support/victim.ts';
 import { prepareInProcess } from '../support/worstThingProcess.ts';
@@ -10,11 +11,13 @@ import { neighbourSettings, newNeighbour, worstThings } from '../support/worstTh
 /** `npm run bench -- neighbours` does the same for longer, and measures what the other caller feels. */
 const BAD_MS = 3_000;
 const BIG_TRACES = 100;
+const DATASETS = 20_000;
 
 let folder: string;
 let service: ServiceProcess;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'assay-neighbours-'));
+  await addManyDatasets(join(folder, 'data'), DATASETS);
   service = await (await serviceFolder(join(folder, 'data'), await neighbourSettings(folder))).start();
 });
 afterAll(async () => {

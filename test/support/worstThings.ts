@@ -101,14 +101,12 @@ interface Sent {
   headers?: Record<string, string>;
 }
 
-/** One POST, with the status of its answer once the answer has been read; 0 when there is none. */
-async function post({ url, apiKey }: Neighbour, path: string, { body, headers }: Sent): Promise<number> {
-  const typed = body instanceof FormData ? {} : { 'content-type': 'application/json' };
+/** One request, with the status of its answer once the answer has been read; 0 when there is none. */
+async function request({ url, apiKey }: Neighbour, path: string, { headers, ...more }: RequestInit = {}): Promise<number> {
   try {
     const response = await fetch(`${url}${path}`, {
-      method: 'POST',
-      headers: { 'Service-API-Key': apiKey, ...typed, ...headers },
-      body,
+      headers: { 'Service-API-Key': apiKey, ...headers },
+      ...more,
       signal: AbortSignal.timeout(REQUEST_MS),
     });
     for await (const _ of response.body ?? []);
@@ -116,6 +114,11 @@ async function post({ url, apiKey }: Neighbour, path: string, { body, headers }:
   } catch {
     return 0;
   }
+}
+
+function post(caller: Neighbour, path: string, { body, headers }: Sent): Promise<number> {
+  const typed = body instanceof FormData ? {} : { 'content-type': 'application/json' };
+  return request(caller, path, { method: 'POST', headers: { ...typed, ...headers }, body });
 }
 
 const packing = { 'content-encoding': 'gzip' };
@@ -214,7 +217,7 @@ async function promptVersion(caller: Neighbour): Promise<string> {
 const logged = (caller: Neighbour, traces: readonly object[]): Promise<unknown> =>
   clientOf(caller).send(`/projects/${caller.project}/traces`, { body: { log_stream_id: caller.stream, traces } });
 
-/** The ten worst things that are known. Each is done by a caller who may do it; what is refused is refused for its size. */
+/** The worst things that are known. Each is done by a caller who may do it; what is refused is refused for its size. */
 export const worstThings: readonly WorstThing[] = [
   {
     name: 'render_template, 450 x {{x}}, fourteen inputs of 1 MB',
@@ -353,5 +356,9 @@ export const worstThings: readonly WorstThing[] = [
           return [...statuses, ...bombs];
         });
     },
+  },
+  {
+    name: 'pages of 100 out of all datasets',
+    prepare: (caller) => (signal) => loops(1, signal, () => request(caller, '/v2/datasets?limit=100')),
   },
 ];
