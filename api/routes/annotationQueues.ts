@@ -11,6 +11,7 @@ import {
   withFreeName,
 } from '../../shared/annotations/queues.ts';
 import { summarizeQueue } from '../../shared/annotations/summarize.ts';
+import { inPieces } from '../../shared/concurrency/inPieces.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import {
   AnnotationQueueCountResponse,
@@ -75,7 +76,10 @@ export function annotationQueueRoutes(deps: QueueDeps): Endpoint[] {
       response: ListAnnotationQueueResponse,
       async handle({ caller, query, body }) {
         const { items, hasMore } = await annotations.queues(queueViewerOf(caller), body, toPage(query));
-        const templates = Map.groupBy(await annotations.templates(items.map(({ id }) => id)), ({ queueId }) => queueId);
+        const templates = Map.groupBy(
+          await inPieces(items, (piece) => annotations.templates(piece.map(({ id }) => id))),
+          ({ queueId }) => queueId,
+        );
         return {
           ...pageFields(query, items.length, hasMore),
           annotation_queues: items.map((queue) =>

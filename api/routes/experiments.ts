@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
+import { inPieces } from '../../shared/concurrency/inPieces.ts';
 import { RequestInvalid } from '../../shared/errors/errors.ts';
 import type { ExperimentAggregates } from '../../shared/experiments/aggregates.ts';
 import { assetsSeenBy } from '../../shared/experiments/assetsSeenBy.ts';
@@ -78,11 +79,8 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       params: ProjectParams,
       query: ExperimentsQuery,
       response: ExperimentList,
-      handle: async ({ project, query }) => {
-        const all: ExperimentResponse[] = [];
-        for await (const piece of allExperiments(deps, project.id, query.include_counts)) all.push(...piece.map(toWire));
-        return all;
-      },
+      handle: async ({ project, query }) =>
+        inPieces(await allExperiments(deps, project.id, query.include_counts), (piece) => piece.map(toWire)),
     }),
     endpoint({
       method: 'post',

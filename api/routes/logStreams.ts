@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AccountStore, User } from '../../shared/accounts/accountStore.ts';
+import { inPieces } from '../../shared/concurrency/inPieces.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { type DeletionDeps, deleteWithRecords } from '../../shared/projects/deletions.ts';
 import type { FirstLog } from '../../shared/projects/firstLog.ts';
@@ -64,7 +65,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     response: z.array(LogStream),
     async handle({ project, query }) {
       const { items } = await deps.logStreams.find(project.id, { filters: [] });
-      return describe(deps, project.id, items, query.include_counts);
+      return inPieces(items, (piece) => describe(deps, project.id, piece, query.include_counts));
     },
   }),
   endpoint({
@@ -140,7 +141,10 @@ async function pageOf(
   withCounts: boolean,
 ) {
   const { items, hasMore } = await deps.logStreams.find(projectId, query, { offset: page.starting_token, limit: page.limit });
-  return { log_streams: await describe(deps, projectId, items, withCounts), ...pageFields(page, items.length, hasMore) };
+  return {
+    log_streams: await inPieces(items, (piece) => describe(deps, projectId, piece, withCounts)),
+    ...pageFields(page, items.length, hasMore),
+  };
 }
 
 const describeOne = async (deps: LogStreamDeps, stream: stored.LogStream) =>

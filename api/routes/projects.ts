@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore, User } from '../../shared/accounts/accountStore.ts';
 import { type Caller, type ProjectAction, projectPermissions, roleInProject } from '../../shared/accounts/permissions.ts';
+import { inPieces } from '../../shared/concurrency/inPieces.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ProjectAccess } from '../../shared/projects/access.ts';
 import type { DeletionDeps } from '../../shared/projects/deletions.ts';
@@ -53,7 +54,7 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     async handle({ query, body, caller }) {
       const page = { offset: query.starting_token, limit: query.limit };
       const { items, hasMore } = await deps.projects.find(viewerOf(caller), body, page);
-      const projects = await describe(deps, caller, items, query.actions);
+      const projects = await inPieces(items, (piece) => describe(deps, caller, piece, query.actions));
       return { projects, ...pageFields(query, items.length, hasMore) };
     },
   }),
@@ -77,7 +78,7 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     response: z.array(ProjectThin),
     async handle({ query, caller }) {
       const { items } = await deps.projects.find(viewerOf(caller), { filters: ofType(query.type ?? query.project_type) });
-      return describe(deps, caller, items);
+      return inPieces(items, (piece) => describe(deps, caller, piece));
     },
   }),
   endpoint({
@@ -94,7 +95,7 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
       const { items } = await deps.projects.find(viewerOf(caller), {
         filters: [...ofType(query.type), ...named(query.project_name)],
       });
-      return describe(deps, caller, items);
+      return inPieces(items, (piece) => describe(deps, caller, piece));
     },
   }),
   endpoint({
@@ -171,7 +172,7 @@ type Described = z.input<typeof Project>;
 async function describe(
   deps: ProjectRouteDeps,
   caller: Caller,
-  projects: Awaited<ReturnType<stored.ProjectStore['find']>>['items'],
+  projects: Readonly<Awaited<ReturnType<stored.ProjectStore['find']>>['items']>,
   actions?: readonly ProjectAction[],
 ): Promise<Described[]> {
   const newest = await deps.projects.newestRuns(

@@ -48,6 +48,27 @@ async function nextTurn(now: number, took: number): Promise<void> {
   if (turnBegan === undefined) beginTurn(performance.now());
 }
 
+/** Milliseconds of CPU that this thread has taken: on a busy machine short work takes long otherwise. */
+export function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Milliseconds from which work without a pause is long. */
+const LONG_MS = 100;
+
+/**
+ * For work that could not pause, such as a statement of the embedded Postgres, asked after it: where it held the event loop for long, and other callers
+ * are present, they get two thirds of the time.
+ * @param took milliseconds of CPU
+ */
+export function leaveTimeAfter(took: number): Promise<void> | undefined {
+  const caller = currentCaller();
+  if (took < LONG_MS || caller === undefined || !othersArePresent(caller)) return undefined;
+  countedUntil = performance.now();
+  return leaveTime(caller, countedUntil, took);
+}
+
 /** Several works of one caller wait one after the other. */
 async function leaveTime(caller: string, now: number, took: number): Promise<void> {
   const until = Math.max(now, paidUntil.get(caller) ?? 0) + took * PART;

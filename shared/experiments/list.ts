@@ -1,5 +1,5 @@
 import type { Page, PageOf } from '../accounts/accountStore.ts';
-import { freeTurn } from '../concurrency/freeTurn.ts';
+import { inPieces } from '../concurrency/inPieces.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentUpdateRequest } from '../wire/experiments.ts';
 import { hasEnded } from './experiment.ts';
@@ -22,25 +22,14 @@ export async function listExperiments(
   const byGroupId = filters.some((filter) => filter.name === 'experiment_group_id');
   const counted = byGroupId ? filters.filter((filter) => filter.name !== 'experiment_group_name') : filters;
   const { items, hasMore } = await deps.experiments.list(projectId, { filters: counted, sort }, page);
-  return { items: await experimentViews(deps, projectId, items, withCounts), hasMore };
+  return { items: await inPieces(items, (piece) => experimentViews(deps, projectId, piece, withCounts)), hasMore };
 }
 
-/** Experiments that are read at once where all are asked for: some 20 ms of the embedded Postgres. */
-const READ_AT_ONCE = 200;
-
-/** All experiments of a project, newest first, in pieces between which other callers are let in. */
-export async function* allExperiments(
-  deps: ExperimentDeps,
-  projectId: string,
-  withCounts: boolean,
-): AsyncGenerator<ExperimentView[], void> {
-  const ids = await deps.experiments.ids(projectId);
-  for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
-    await freeTurn();
-    const piece = await deps.experiments.byIds(projectId, ids.slice(from, from + READ_AT_ONCE));
-    await freeTurn();
-    yield experimentViews(deps, projectId, piece, withCounts);
-  }
+/** All experiments of a project, newest first. */
+export async function allExperiments(deps: ExperimentDeps, projectId: string, withCounts: boolean): Promise<ExperimentView[]> {
+  return inPieces(await deps.experiments.ids(projectId), async (ids) =>
+    experimentViews(deps, projectId, await deps.experiments.byIds(projectId, ids), withCounts),
+  );
 }
 
 /** @throws ServiceError `NotFound` */

@@ -104,6 +104,8 @@ type AdmitTarget = (caller: Caller, target: NamedTarget) => Promise<string | und
 
 /** A name's meaning is remembered for ten minutes, and counts while the project or log stream has it. */
 const REMEMBERED = { max: 10_000, ttl: 600_000 };
+/** The one of its name that counts. */
+const FIRST = { offset: 0, limit: 1 };
 
 /**
  * Finds the run that spans go to, and makes the project and the log stream that are named and not there yet, where logs of the caller may. The caller
@@ -115,11 +117,11 @@ export function openTargets(deps: TargetDeps): { find: FindTarget; admit: AdmitT
   const streamIds = new LRUCache<string, string>(REMEMBERED);
 
   async function projectNamed(caller: Caller, name: string): Promise<string | undefined> {
-    return (await deps.projects.find(viewerOf(caller), { filters: [isCalled(name)] })).items[0]?.id;
+    return (await deps.projects.find(viewerOf(caller), { filters: [isCalled(name)] }, FIRST)).items[0]?.id;
   }
 
   async function streamNamed(projectId: string, name: string): Promise<string | undefined> {
-    return (await deps.logStreams.find(projectId, { filters: [isCalled(name)] })).items[0]?.id;
+    return (await deps.logStreams.find(projectId, { filters: [isCalled(name)] }, FIRST)).items[0]?.id;
   }
 
   async function knownProject(caller: Caller, named: string | undefined): Promise<string | undefined> {

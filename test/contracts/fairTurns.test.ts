@@ -3,11 +3,12 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { onBehalfOf } from '../../shared/accounts/currentCaller.ts';
-import { freeTurn } from '../../shared/concurrency/freeTurn.ts';
+import { freeTurn, threadCpuMs } from '../../shared/concurrency/freeTurn.ts';
 import { whilePresent } from '../../shared/concurrency/presentCallers.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { FairTurns } from '../../shared/stores/clickhouse/fairTurns.ts';
+import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 /** Work that ends when the test says so, and what has begun. */
 function works(turns: FairTurns) {
@@ -118,4 +119,27 @@ test('long work leaves two thirds of the time to callers who are there, and none
   const [first] = await Promise.all([longWork('ada'), longWork('ada')]);
   expect(first).toBeGreaterThan(20);
   expect(await longWork('ada')).toBeLessThan(50);
+});
+
+test('after a long statement of the embedded Postgres its caller leaves time to others, where there are others', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'assay-turns-'));
+  const database = await openSeededDatabase(join(folder, 'postgres'));
+  const LONG = 'SELECT count(*) FROM generate_series(1, 3000000)';
+  /** How often the CPU time of the work the event loop waited meanwhile. */
+  const waited = async (work: () => Promise<unknown>) => {
+    const [loop, cpu] = [performance.eventLoopUtilization(), threadCpuMs()];
+    await onBehalfOf('ada', work);
+    return performance.eventLoopUtilization(loop).idle / (threadCpuMs() - cpu);
+  };
+  const alone = () => database.query(LONG);
+  const inTransaction = () => database.transaction((tx) => tx.query(LONG));
+  try {
+    expect(await waited(alone)).toBeLessThan(0.5);
+    expect(await whilePresent('bob', () => waited(alone))).toBeGreaterThan(1.5);
+    // Others wait for its end.
+    expect(await whilePresent('bob', () => waited(inTransaction))).toBeLessThan(0.5);
+  } finally {
+    await database.close();
+    await rm(folder, { recursive: true, force: true });
+  }
 });

@@ -254,6 +254,34 @@ describe.each(Object.entries(viewers))('the list of %s', (_, viewer) => {
   });
 });
 
+test('lists without pages hold all of them, in the order of the pages', async () => {
+  const everything = { userId: admin, seesAll: true, onlyProjectId: undefined };
+  const page = { limit: 2 * THINGS, offset: 0 };
+  const query = { filters: [] };
+  expect(await stores.projects.find(everything, query)).toEqual(await stores.projects.find(everything, query, page));
+  expect(await stores['log streams'].find(project, query)).toEqual(await stores['log streams'].find(project, query, page));
+  const experiments = await stores.experiments.list(project, query, page);
+  expect(await stores.experiments.ids(project)).toEqual(experiments.items.map((one) => one.id));
+});
+
+test('a thing is found by its id without a look at the others', async () => {
+  const viewer = viewers.administrator as AssetViewer;
+  const { id: wanted } = z.object({ id: z.string() }).parse((await database.query('SELECT id FROM thing LIMIT 1'))[0]);
+  const idsOf = async (operator: 'eq' | 'one_of' | 'ne', value: string | string[]) => {
+    looked.length = 0;
+    const page = { limit: THINGS, starting_token: 0 };
+    const filters = [{ name: 'id' as const, operator, value }];
+    const { items } = await explained.datasets.query({ viewer, filters: filters as never, sort: null, page });
+    return items.map((one) => one.id);
+  };
+  expect(await idsOf('eq', wanted.toUpperCase())).toEqual([wanted]);
+  expect(looked[0]).toBe(1);
+  expect(await idsOf('one_of', ['no id', wanted])).toEqual([wanted]);
+  expect(await idsOf('one_of', ['no id'])).toEqual([]);
+  const others = await idsOf('ne', [wanted, 'no id']);
+  expect([others.length, others.includes(wanted)]).toEqual([THINGS - 1, false]);
+});
+
 test('experiments are ranked in their groups, whichever of them are read', async () => {
   const { experiments } = stores;
   const ids = await experiments.ids(project);

@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../../shared/stores/postgres/connec
 const ROOT = join(import.meta.dirname, '../..');
 const KEPT_IN = join(ROOT, 'node_modules/.cache/assay-tests');
 /** What decides what a new store holds: the engine, how it is opened, and the migrations. */
-const SOURCES = ['node_modules/@electric-sql/pglite/package.json', 'shared/stores/postgres/{connect.ts,migrations/*}'];
+const SOURCES = ['node_modules/@electric-sql/pglite/package.json', 'shared/stores/postgres/{connect.ts,migrate.ts,migrations/*}'];
 
 /**
  * Puts an embedded Postgres with all migrations and no rows into `directory`, unless something is there. To create one takes 4 s of CPU, a copy 0.05 s, so

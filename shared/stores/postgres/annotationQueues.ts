@@ -9,6 +9,7 @@ import type {
   QueueUser,
   QueueViewer,
 } from '../../annotations/annotationStore.ts';
+import { inPieces } from '../../concurrency/inPieces.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { newId } from '../../identifiers/ids.ts';
@@ -242,7 +243,7 @@ export function annotationQueues(database: Database): AnnotationQueueStore {
         values,
       );
       const { items: ids, hasMore } = pageFrom(rows.map(idOf), page.limit);
-      return { items: await byIds(viewer, ids), hasMore };
+      return { items: await inPieces(ids, (piece) => byIds(viewer, piece)), hasMore };
     },
     countQueues,
     updateQueue: (queueId, { name, description }, viewer) =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AssetKind, AssetSource, AssetViewer } from '../../assets/assetAccess.ts';
+import { inPieces } from '../../concurrency/inPieces.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import { type Binder, createBinder } from './conditions.ts';
 import type { Database, Queries } from './connect.ts';
@@ -163,9 +164,12 @@ export function postgresAssets(database: Database): AssetSource {
         ),
       ),
     async grants(kind, viewer, ids) {
-      const { bind, values } = createBinder();
-      const sql = `SELECT a.id, ${grantSql(kind, 'a', viewer, bind)} AS role FROM ${tables[kind].table} a WHERE a.id = ANY (${bind(ids, 'uuid[]')})`;
-      return byId((await database.query(sql, values)).filter(({ role }) => role !== null));
+      const rows = await inPieces(ids, (piece) => {
+        const { bind, values } = createBinder();
+        const sql = `SELECT a.id, ${grantSql(kind, 'a', viewer, bind)} AS role FROM ${tables[kind].table} a WHERE a.id = ANY (${bind(piece, 'uuid[]')})`;
+        return database.query(sql, values);
+      });
+      return byId(rows.filter(({ role }) => role !== null));
     },
   };
 }

@@ -39,14 +39,21 @@ export function textCondition(
   return operator === 'ne' || operator === 'not_in' ? `NOT ${listed}` : listed;
 }
 
-/** A condition on a uuid `column`; `contains` looks into its text. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A condition on a uuid `column`; `contains` looks into its text. What is no uuid equals none. */
 export const idCondition = (
   column: string,
   leaf: { operator: TextOperator; value: string | readonly string[] },
   bind: Bind,
 ): string => {
   const value = [leaf.value].flat().map((text) => text.toLowerCase());
-  return textCondition(`${column}::text`, { ...leaf, value, caseSensitive: true }, bind);
+  if (leaf.operator === 'contains') return textCondition(`${column}::text`, { ...leaf, value, caseSensitive: true }, bind);
+  const listed = `${column} = ANY (${bind(
+    value.filter((text) => UUID.test(text)),
+    'uuid[]',
+  )})`;
+  return leaf.operator === 'ne' || leaf.operator === 'not_in' ? `NOT ${listed}` : listed;
 };
 
 /** A condition on a timestamptz `column`, to the millisecond that is stored. */

@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite, type Results, type Transaction } from '@electric-sql/pglite';
 import pg from 'pg';
+import { leaveTimeAfter, threadCpuMs } from '../../concurrency/freeTurn.ts';
 import { diskProblem } from '../../disk/diskProblem.ts';
 import { syncDisk } from '../../disk/diskSync.ts';
 import { RequestInvalid, ServiceError } from '../../errors/errors.ts';
 import { parseJsonb } from '../../json/parseJson.ts';
 import { BrokenTransactions } from './brokenTransactions.ts';
+import { migrate } from './migrate.ts';
 import { keepStatistics } from './statistics.ts';
 
 export type Row = Record<string, unknown>;
@@ -61,7 +62,7 @@ const databaseLimits: DatabaseLimits = { statementMs: 15_000, silentMs: 18_000, 
 
 /**
  * Postgres at `url`, or the embedded one (PGlite) in `directory`, with all migrations applied. The embedded one has no limits: it runs on this process's own
- * event loop, so that a statement which does not end is a process that does not answer.
+ * event loop, where no signal ends a statement. After a long one its caller leaves time to the others.
  */
 export async function openDatabase(at: DatabaseServer | { directory: string }): Promise<Database> {
   if (!('url' in at)) {
@@ -142,28 +143,37 @@ async function openEmbedded(directory: string): Promise<Database> {
     if (panic) throw unavailable(panic);
     return work().catch((err: unknown) => {
       if (!panic && isPanic(err)) {
-        panic = new Error(
-          `the embedded Postgres in ${directory} could not write its log (${err.message}): the process must end`,
-          {
-            cause: err,
-          },
-        );
+        const what = `the embedded Postgres in ${directory} could not write its log (${err.message}): the process must end`;
+        panic = new Error(what, { cause: err });
         lost.reject(panic);
       }
       throw err;
     });
   };
-  const over = (store: PGlite | Transaction): Queries =>
-    queriesOver(
-      async (sql, params) => unlessLost(() => store.query<Row>(sql, params)),
-      async (sql) => unlessLost(() => store.exec(sql)),
+  let lastEnded = 0;
+  const over = (store: PGlite | Transaction, after: (took: number) => Promise<void> | undefined): Queries => {
+    const run = async <T>(work: () => Promise<T>): Promise<T> => {
+      const called = threadCpuMs();
+      const value = await unlessLost(work);
+      // Statements run one after the other.
+      const began = Math.max(called, lastEnded);
+      lastEnded = threadCpuMs();
+      await after(lastEnded - began);
+      return value;
+    };
+    return queriesOver(
+      (sql, params) => run(() => store.query<Row>(sql, params)),
+      (sql) => run(() => store.exec(sql)),
     );
+  };
+  // Others wait for the end of a transaction, which therefore waits for none of them.
+  const inTransaction = (tx: Transaction) => over(tx, () => undefined);
   return {
-    ...over(lite),
+    ...over(lite, leaveTimeAfter),
     transaction: async (work, first) =>
       unlessLost(() =>
         lite.transaction(async (tx: Transaction) =>
-          work(over(tx), first ? rowsOfEach(await tx.exec(first.join('; '))) : [], never),
+          work(inTransaction(tx), first ? rowsOfEach(await tx.exec(first.join('; '))) : [], never),
         ),
       ),
     lost: lost.promise,
@@ -375,26 +385,6 @@ function withoutValues(err: unknown): unknown {
 export function isUniqueViolation(err: unknown, constraint?: string): boolean {
   const { code, constraint: violated } = err as { code?: unknown; constraint?: unknown };
   return code === '23505' && (constraint === undefined || violated === constraint);
-}
-
-const MIGRATIONS = join(import.meta.dirname, 'migrations');
-const MIGRATION_LOCK = 7_270_001;
-
-/** Applies the files of `migrations/` that this database lacks, in name order, in one transaction; processes that start together wait in line. */
-async function migrate(database: Database): Promise<void> {
-  const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith('.sql')).sort();
-  await database.transaction(async (tx) => {
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    await tx.exec(
-      'CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())',
-    );
-    const applied = new Set((await tx.query('SELECT name FROM schema_migrations')).map((row) => row.name));
-    for (const file of files) {
-      if (applied.has(file)) continue;
-      await tx.exec(await readFile(join(MIGRATIONS, file), 'utf8'));
-      await tx.query('INSERT INTO schema_migrations (name) VALUES ($1)', [file]);
-    }
-  });
 }
 
 function hostOf(url: string): string {

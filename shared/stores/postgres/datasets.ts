@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { inPieces } from '../../concurrency/inPieces.ts';
 import type { Dataset, DatasetStore, DatasetVersion, NewDatasetVersion } from '../../datasets/dataset.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { UserInfo } from '../../wire/datasets.ts';
@@ -133,10 +134,9 @@ export function datasetStore(database: Database): DatasetStore {
         params.all,
       );
       const { items: ids, hasMore } = pageFrom(found.map(idOf), page.limit);
-      return {
-        items: inOrder(ids, await database.query(`${selectDatasets} WHERE d.id = ANY ($1::uuid[])`, [ids]), DatasetRow),
-        hasMore,
-      };
+      const read = async (piece: readonly string[]) =>
+        inOrder(piece, await database.query(`${selectDatasets} WHERE d.id = ANY ($1::uuid[])`, [piece]), DatasetRow);
+      return { items: await inPieces(ids, read), hasMore };
     },
 
     async count({ viewer, filters }) {

@@ -1,23 +1,22 @@
 import { z } from 'zod';
+import { inPieces } from '../../concurrency/inPieces.ts';
 import type { ExperimentAggregates } from '../../experiments/aggregates.ts';
 import { type LoggedMetrics, runStates } from '../../experiments/experiment.ts';
 import type {
   AggregatedMetric,
   BaselinePick,
   Experiment,
-  ExperimentQuery,
   ExperimentStore,
   NewExperiment,
 } from '../../experiments/experimentStore.ts';
-import { isMetricFilter } from '../../experiments/metricQuery.ts';
 import type { SelectedRows } from '../../experiments/rowSelection.ts';
 import { gateStatuses } from '../../gate/gateDecision.ts';
-import { isMetricColumn, metricOfColumn } from '../../records/findColumn.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { type MetricScale, noScale } from '../../wire/metricScale.ts';
-import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
+import { createBinder } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
+import { experimentQuery } from './experimentQuery.ts';
 import { missingReference } from './missingReference.ts';
 import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
 import { RunTagRow } from './runTags.ts';
@@ -165,8 +164,6 @@ const AggregatedRow = z
 
 const MetricIdsRow = z.object({ id: z.string(), metrics: z.array(z.string()) });
 
-const sortSql = { name: 'r.name', series: 'r.series', created_at: 'r.created_at', updated_at: 'r.updated_at' } as const;
-
 const pickSql: Record<BaselinePick, string> = {
   newest: 'true',
   approved: 'e.approved_at IS NOT NULL',
@@ -177,46 +174,6 @@ const pickSql: Record<BaselinePick, string> = {
 const namedRunSql = (project: string, name: string, isEarlier: string): string =>
   `CASE WHEN EXISTS (SELECT 1 FROM runs n JOIN experiments ne ON ne.run_id = n.id WHERE n.project_id = ${project} AND n.series = ${name})
         THEN r.series = ${name} AND (s.series <> r.series OR ${isEarlier}) ELSE r.name = ${name} END`;
-
-/** The figure that stands for a metric: null where the experiment has none. */
-const figureSql = (column: string, bind: Binder['bind']): string =>
-  `(e.aggregates -> 'rolledUp' ->> ${bind(metricOfColumn(column), 'text')})::float8`;
-
-function sortedBy(sort: ExperimentQuery['sort'], bind: Binder['bind']): string {
-  const direction = sort?.ascending ? 'ASC' : 'DESC';
-  const name = sort?.name ?? 'created_at';
-  // The other columns are never null, and are ordered as their indexes are.
-  if (isMetricColumn(name)) return `${figureSql(name, bind)} ${direction} NULLS LAST, r.id ${direction}`;
-  return `${sortSql[name as keyof typeof sortSql]} ${direction}, r.id ${direction}`;
-}
-
-function condition(filter: ExperimentQuery['filters'][number], bind: Binder['bind']): string {
-  if (isMetricFilter(filter)) return numberCondition(figureSql(filter.name, bind), filter, bind);
-  switch (filter.name) {
-    case 'id':
-      return idCondition('r.id', filter, bind);
-    case 'created_by':
-      return idCondition('r.created_by', filter, bind);
-    case 'name':
-      return textCondition('r.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
-    case 'series':
-      return textCondition('r.series', { ...filter, caseSensitive: filter.case_sensitive }, bind);
-    case 'created_at':
-      return timeCondition('r.created_at', filter, bind);
-    case 'updated_at':
-      return timeCondition('r.updated_at', filter, bind);
-    case 'experiment_group_id':
-      return `e.group_id = ${bind(filter.value, 'uuid')}`;
-    case 'experiment_group_name':
-      return textCondition('g.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
-    default:
-      return filter satisfies never;
-  }
-}
-
-const selected = (projectId: string, query: ExperimentQuery, bind: Binder['bind']): string =>
-  `FROM runs r JOIN experiments e ON e.run_id = r.id JOIN experiment_groups g ON g.id = e.group_id
-   ${where([`r.kind = 'experiment' AND r.project_id = ${bind(projectId, 'uuid')}`, ...query.filters.map((filter) => condition(filter, bind))])}`;
 
 /** Experiments of a project by their ids, in the order of those; one that is gone is left out. */
 async function byIds(queries: Queries, projectId: string, ids: readonly string[]): Promise<Experiment[]> {
@@ -265,12 +222,11 @@ export function postgresExperiments(database: Database): ExperimentStore {
     },
     async list(projectId, query, page) {
       const { bind, values } = createBinder();
-      const from = selected(projectId, query, bind);
-      const order = sortedBy(query.sort, bind);
+      const { from, order } = experimentQuery(projectId, query, bind);
       const limits = `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}`;
       const rows = await database.query(`SELECT r.id ${from} ORDER BY ${order} ${limits}`, values);
       const { items: ids, hasMore } = pageFrom(rows.map(idOf), page.limit);
-      return { items: await byIds(database, projectId, ids), hasMore };
+      return { items: await inPieces(ids, (piece) => byIds(database, projectId, piece)), hasMore };
     },
     async ids(projectId) {
       const rows = await database.query(

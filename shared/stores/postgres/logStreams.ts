@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { inPieces } from '../../concurrency/inPieces.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/projectStore.ts';
 import { type Binder, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
@@ -83,7 +84,7 @@ export function postgresLogStreams(database: Database): LogStreamStore {
       const limits = page ? `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
       const order = `ORDER BY ${query.sort?.name ?? 'created_at'} ${direction}, id ${direction}`;
       const rows = await database.query(`SELECT * ${selected} ${order} ${limits}`, values);
-      const items = z.array(LogStreamRow).parse(rows);
+      const items = await inPieces(rows, (piece) => z.array(LogStreamRow).parse(piece));
       return pageFrom(items, page?.limit ?? items.length);
     },
     async get(projectId, logStreamId) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { inPieces, PIECE } from '../../concurrency/inPieces.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { DeletionStore, PendingDeletion, Project, ProjectQuery, ProjectStore, Viewer } from '../../projects/projectStore.ts';
@@ -7,8 +8,8 @@ import { projectTypes } from '../../wire/projects.ts';
 import { Membership, membershipOf } from './about.ts';
 import { collaboratorStore } from './collaborators.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
-import type { Database, Queries } from './connect.ts';
-import { pageFrom, rowsFor } from './pageOf.ts';
+import type { Database, Queries, Row } from './connect.ts';
+import { idOf, pageFrom, rowsFor } from './pageOf.ts';
 
 const ProjectRow = z
   .object({
@@ -179,12 +180,20 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
       const by = isNamed ? since() : query.sort ? sortSql[query.sort.name] : 'p.created_at';
       const direction = isNamed || query.sort?.ascending ? 'ASC' : 'DESC';
       const limits = page ? `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
-      const rows = await database.query(
-        `SELECT ${columns}, ${membership()} AS membership ${from} ORDER BY ${by} ${direction}, p.id ${direction} ${limits}`,
-        values,
-      );
-      const items = rows.map((row) => ({ ...ProjectRow.parse(row), membership: Membership.parse(row.membership) }));
-      return pageFrom(items, page?.limit ?? items.length);
+      const order = `ORDER BY ${by} ${direction}, p.id ${direction} ${limits}`;
+      const toItem = (row: Row) => ({ ...ProjectRow.parse(row), membership: Membership.parse(row.membership) });
+      if (page && page.limit <= PIECE) {
+        const rows = await database.query(`SELECT ${columns}, ${membership()} AS membership ${from} ${order}`, values);
+        return pageFrom(rows.map(toItem), page.limit);
+      }
+      const found = (await database.query(`SELECT p.id ${from} ${order}`, values)).map(idOf);
+      const { items: ids, hasMore } = pageFrom(found, page?.limit ?? found.length);
+      const items = await inPieces(ids, async (piece) => {
+        const sql = `SELECT ${columns}, ${membershipOf('$2::uuid')} AS membership FROM projects p WHERE p.id = ANY ($1::uuid[])`;
+        const byId = new Map((await database.query(sql, [piece, viewer.userId])).map((row) => [row.id, toItem(row)]));
+        return piece.flatMap((id) => byId.get(id) ?? []);
+      });
+      return { items, hasMore };
     },
     count,
     update: (projectId, { name, labels, description }, viewer) =>

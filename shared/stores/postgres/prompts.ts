@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AssetViewer } from '../../assets/assetAccess.ts';
+import { inPieces } from '../../concurrency/inPieces.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import type { NewPromptVersion, Prompt, PromptStore, PromptVersion } from '../../prompts/prompts.ts';
 import type { PromptTemplate } from '../../prompts/render.ts';
@@ -140,8 +141,12 @@ export function promptStore(database: Database): PromptStore {
         values,
       );
       const { items: ids, hasMore } = pageFrom(found.map(idOf), page.limit);
-      const byId = new Map((await prompts(`${selectPrompts} WHERE t.id = ANY ($1::uuid[])`, [ids])).map((one) => [one.id, one]));
-      return { items: ids.flatMap((id) => byId.get(id) ?? []), hasMore };
+      const read = async (piece: readonly string[]) => {
+        const found = await prompts(`${selectPrompts} WHERE t.id = ANY ($1::uuid[])`, [piece]);
+        const byId = new Map(found.map((one) => [one.id, one]));
+        return piece.flatMap((id) => byId.get(id) ?? []);
+      };
+      return { items: await inPieces(ids, read), hasMore };
     },
 
     async count({ viewer, filters }) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { inPieces } from '../../concurrency/inPieces.ts';
 import { foldCase } from '../../identifiers/foldCase.ts';
 import type { RunScorerSettings, Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from '../../scorers/scorer.ts';
 import {
@@ -13,7 +14,7 @@ import {
 import { markDeleted } from './assetAccess.ts';
 import { createBinder, textCondition } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
-import { pageFrom, rowsFor } from './pageOf.ts';
+import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
 
 const JudgeDefinitionRow = z.object({
   template: ChainPollTemplate,
@@ -155,8 +156,12 @@ export function scorerStore(database: Database): ScorerStore {
         return rows.length === 1;
       }),
     async list() {
-      const rows = await database.query(`${SCORERS} WHERE s.deleted_at IS NULL ORDER BY s.updated_at DESC, s.id`);
-      return rows.map((row) => ScorerRow.parse(row));
+      const ids = (await database.query('SELECT id FROM scorers WHERE deleted_at IS NULL ORDER BY updated_at DESC, id')).map(
+        idOf,
+      );
+      return inPieces(ids, async (piece) =>
+        inOrder(piece, await database.query(`${SCORERS} WHERE s.id = ANY ($1::uuid[])`, [piece]), ScorerRow),
+      );
     },
     async findEver(ids) {
       const rows = await database.query(`${SCORERS} WHERE s.id = ANY ($1::uuid[])`, [ids]);
