@@ -25,10 +25,10 @@ import {
   type RunSummary,
 } from '../shared/experiments/workflow.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+import { activityLease } from './activityLease.ts';
 import { currentRun } from './currentRun.ts';
 import { mustGiveUp } from './giveUp.ts';
 import { type ScoreRangeDeps, scoreRange } from './scoreRange.ts';
-import { watchStandStill } from './standStill.ts';
 
 export interface ActivityDeps {
   ledger: RunLedger;
@@ -70,6 +70,8 @@ const SETTLE_ATTEMPTS = 10;
 const REPORT_MS = 2_000;
 /** Milliseconds between two words about the rows in this worker's hands. */
 const PUBLISH_MS = 500;
+/** Milliseconds in which a chunk must be known to be this worker's still when its rest is handed over. */
+const HAND_OVER_MS = 4_000;
 /** Milliseconds between two looks at the run's settings, which may be changed while it goes on. */
 const SETTINGS_MS = 1_000;
 /** Rows of a pass of scores beside the rows: a large run's history has room for that many, and a small run's figures are to grow as well. */
@@ -158,8 +160,8 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         const chunk = await stillGiven(run, given, context);
         const attempt = attemptNumber(run.workflowNumber, chunk.round, context.info.attempt);
         const part = `${chunk.from}-${given.to}`;
-        const standStill = watchStandStill(context);
-        const stopping = AbortSignal.any([context.cancellationSignal, standStill.signal]);
+        const lease = activityLease(context, deps);
+        const stopping = AbortSignal.any([context.cancellationSignal, lease.lost]);
         const slots = rowSlots(deps.coordination.concurrency, run.experimentId, run.settings.concurrency);
         const recorded = { from: chunk.from, to: chunk.from };
         let running = 0;
@@ -194,9 +196,12 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         const handOver = async (to: number) => {
           const { chunk: number, token } = chunk;
           // One that the server has given up has a successor that runs all of these rows: handed over, they would be run twice.
-          standStill.look();
-          const isGivenUp = standStill.signal.aborted || context.cancellationDetails?.notFound;
-          if (number === undefined || token === undefined || isGivenUp) return;
+          if (number === undefined || token === undefined || context.cancellationDetails?.notFound) return;
+          const isMine = await lease.confirm(AbortSignal.any([lease.lost, AbortSignal.timeout(HAND_OVER_MS)])).then(
+            () => true,
+            () => false,
+          );
+          if (!isMine) return;
           // Where it is not heard, the rows are free when this chunk has ended.
           await deps.workflows
             .signal(run, handOverSignal, { chunk: number, to, token } satisfies HandOver)
@@ -230,11 +235,9 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
               runner,
               memory: deps.rowMemory,
               // While the shared slots cannot be had the rows wait: what is under way goes on, and no row starts over.
-              async takeSlot(signal: AbortSignal) {
-                const release = await stored(() => slots.take(signal), signal);
-                standStill.look(); // no row begins that another worker has begun
-                return release;
-              },
+              takeSlot: (signal: AbortSignal) => stored(() => slots.take(signal), signal),
+              lanes: () => slots.limit,
+              confirm: () => lease.confirm(stopping),
               handOver,
               onLate: ({ ordinal }: ExperimentRow, workedMs: number) =>
                 deps.log.warn({ experimentId: run.experimentId, ordinal, workedMs }, 'a row did not end by its time limit'),
@@ -242,13 +245,12 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
               onProgress,
             };
             return await runRows(around, run, chunk, attempt, stopping, async () =>
-              standStill.signal.aborted ? 0 : mustGiveUp(deps, run, context, ending),
+              lease.lost.aborted ? 0 : mustGiveUp(deps, run, context, ending),
             );
           } finally {
             await runner.close();
           }
         } finally {
-          standStill.stop();
           reports.stop();
           running = 0;
           publish();

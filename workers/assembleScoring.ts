@@ -28,7 +28,7 @@ export function assembleScoring(
     recordSizes: (run, ids, spans) => recordSizes(clickhouse, run, ids, spans),
     rowValues: (run, ordinals) => readRowValues({ find: (id) => ledger.find(id), page: datasets.rowsOfRuns.page }, run, ordinals),
     rollUpReads: clickhouseRollUpReads(clickhouse),
-    contextFor: (run, metric, signal, stopping) => judgeContext(models, run, metric, signal, stopping, config.JUDGE_ASKS_AGAIN),
+    contextFor: (run, metric, ...signals) => judgeContext(models, run, metric, ...signals, config.JUDGE_ASKS_AGAIN),
     onStored(by, status) {
       if (status !== 'computing' && status !== 'pending' && status !== 'roll_up')
         telemetry.add('assay_scores_total', 1, { by, status });

@@ -8,6 +8,7 @@ import type { JudgedRun } from '../shared/scoring/judgedRun.ts';
  * A judged metric's model: the one its settings name, else the run's own, else the default of the first integration.
  * @param asksAgain whether an answer that cannot be read is asked for once more
  * @param stopping ends waits for a slot, a rate or a retry; a call that is under way goes on until `signal` aborts
+ * @param confirm asked before each call
  */
 export function judgeContext(
   models: Pick<ModelCaller, 'complete'>,
@@ -15,6 +16,7 @@ export function judgeContext(
   metric: EnabledMetric,
   signal: AbortSignal,
   stopping: AbortSignal,
+  confirm: () => Promise<void>,
   asksAgain: boolean,
 ): ScoreContext {
   const several = metric.judgeModels;
@@ -36,6 +38,7 @@ export function judgeContext(
           limits,
           signal: ofCall,
           stopping,
+          confirm,
         })
         .catch((err: unknown) => {
           const isCalledBack = stopping.aborted && err === stopping.reason;

@@ -11,11 +11,13 @@ import type { JudgedRun } from '../shared/scoring/judgedRun.ts';
 import { lackingValues, type MarkDeps, type Marked, markJudged } from '../shared/scoring/markRecords.ts';
 import { type ScoreValuesDeps, type ScoreValuesOptions, scoreValues } from '../shared/scoring/scoreValues.ts';
 import type { MarkedValue } from '../shared/scoring/scoring.ts';
+import { activityLease, type LeaseDeps } from './activityLease.ts';
 import { CANCEL_GRACE_MS, type GiveUpDeps, mustGiveUp, STOP_GRACE_MS } from './giveUp.ts';
 
 export interface ValueScoringDeps
   extends Pick<ScoreValuesDeps, 'records' | 'recordSizes' | 'rowValues' | 'write' | 'rollUpReads' | 'onStored'>,
-    GiveUpDeps {
+    Pick<GiveUpDeps, 'ledger'> {
+  workflows: GiveUpDeps['workflows'] & LeaseDeps['workflows'];
   marking: MarkDeps;
   contextFor(run: JudgedRun, ...rest: Parameters<ScoreValuesDeps['contextFor']>): ReturnType<ScoreValuesDeps['contextFor']>;
   log: Logger;
@@ -28,7 +30,7 @@ export interface FrozenRun {
   lookedTo: number;
 }
 
-type Lanes = Pick<ScoreValuesOptions, 'lanes' | 'stopping' | 'givenUp'>;
+type Lanes = Pick<ScoreValuesOptions, 'lanes' | 'stopping' | 'givenUp' | 'confirm'>;
 
 /** Lanes for values of plain code: they take turns anyway, and few of them wait for anything. */
 const CODE_LANES = 20;
@@ -52,12 +54,13 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
   /** Computes with so many lanes until it is cancelled, then as long as the run lets values in flight end. */
   const inLanes = async <T>(lanes: number, run: ExperimentRun | undefined, work: (options: Lanes) => Promise<T>): Promise<T> => {
     const context = Context.current();
-    const stopping = context.cancellationSignal;
+    const lease = activityLease(context, deps);
+    const stopping = AbortSignal.any([context.cancellationSignal, lease.lost]);
     const givenUp = abortAfterGrace(stopping, async () =>
-      run ? mustGiveUp(deps, run, context, ending) : ending.aborted ? STOP_GRACE_MS : CANCEL_GRACE_MS,
+      lease.lost.aborted ? 0 : run ? mustGiveUp(deps, run, context, ending) : ending.aborted ? STOP_GRACE_MS : CANCEL_GRACE_MS,
     );
     try {
-      return await work({ lanes, stopping, givenUp: givenUp.signal });
+      return await work({ lanes, stopping, givenUp: givenUp.signal, confirm: () => lease.confirm(stopping) });
     } finally {
       givenUp.end();
     }

@@ -53,7 +53,7 @@ export async function startWorker(
   const ending = new AbortController();
   const experiments = createActivities(deps, ending.signal);
   const scoring = createScoringActivities(deps.scoring, ending.signal);
-  const extensions = createExtensionActivities(deps.extensions, ending.signal);
+  const extensions = createExtensionActivities({ ...deps, step: deps.extensions.step }, ending.signal);
   const maintenance = { ...createSweepActivities(deps.sweeps), ...createJobActivities(deps.jobs, deps.log, ending.signal) };
   const activities: Record<QueueName, object> = {
     // All of them: workflows of former releases, and workers of such a release that decide for them, have everything done here.

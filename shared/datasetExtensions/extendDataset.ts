@@ -4,7 +4,7 @@ import { rowPages } from '../datasets/rowStore.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { mayPass } from '../experiments/untilStored.ts';
 import { derivedId } from '../identifiers/ids.ts';
-import { ModelCallError, type ModelCaller } from '../providers/modelCall.ts';
+import { type ModelCall, ModelCallError, type ModelCaller } from '../providers/modelCall.ts';
 import type { Extension, ExtensionStore, GeneratedRow } from './extension.ts';
 import { type Batch, messagesFor, nextBatch, TYPE_COLUMN } from './nextBatch.ts';
 import { parseRows } from './parseRows.ts';
@@ -24,6 +24,7 @@ export interface ExtendDeps {
 /**
  * The next step of an extension: one answer of the model, or the end. Safe to repeat: an answer is taken in once, and a row is in the dataset once.
  * @param isLastTry what goes wrong now ends the extension with the rows that there are
+ * @param confirm asked before each call of the model
  * @returns whether it has ended
  */
 export async function extendDataset(
@@ -31,6 +32,7 @@ export async function extendDataset(
   datasetId: string,
   isLastTry: boolean,
   signal: AbortSignal,
+  confirm?: () => Promise<void>,
 ): Promise<boolean> {
   const extension = await deps.extensions.find(datasetId);
   if (extension?.state !== 'running') return true;
@@ -40,7 +42,7 @@ export async function extendDataset(
     return true;
   }
   try {
-    await deps.extensions.add(datasetId, extension.batches, await newRows(deps.models, extension, batch, signal));
+    await deps.extensions.add(datasetId, extension.batches, await newRows(deps.models, extension, batch, { signal, confirm }));
     return false;
   } catch (err) {
     if (signal.aborted || !(isLastTry || isPermanent(err))) throw err;
@@ -88,7 +90,7 @@ async function newRows(
   models: ExtendDeps['models'],
   extension: Extension,
   batch: Batch,
-  signal: AbortSignal,
+  around: Pick<ModelCall, 'signal' | 'confirm'>,
 ): Promise<GeneratedRow[]> {
   const { request, datasetId, rows } = extension;
   const answer = await models.complete({
@@ -97,7 +99,7 @@ async function newRows(
     settings: { max_tokens: MAX_ANSWER_TOKENS, temperature: 1 },
     mayLeaveOut: true,
     context: { jobId: `extend-dataset/${datasetId}`, userId: request.userId, projectId: request.projectId ?? null },
-    signal,
+    ...around,
   });
   const had = new Set([...request.sourceRows, ...rows].map(({ input = '' }) => input));
   const fresh: GeneratedRow[] = [];

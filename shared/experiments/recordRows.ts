@@ -18,18 +18,21 @@ export interface RecordRowsDeps {
  */
 const MAX_UNKNOWN_FAILURES = 7;
 
+/** Milliseconds in which rows that have ended are still recorded when what is in flight is given up; a worker that ends has 4.5 s left then. */
+const LAST_TRIES_MS = 3_000;
+
 /** Bytes of a result that one insert is given. A larger one is recorded as failed: the engine might never take it. */
 const MAX_RESULT_BYTES = 64_000_000;
 
 /**
  * Records rows that have ended. Each of them ends in a record: one whose content the store does not take is recorded without it, with the reason.
- * A store that is away is waited for.
+ * A store that is away is waited for, until `signal` aborts and for some seconds more.
  * @returns rejects with a ServiceError that no repetition cures when a row cannot even be recorded without its content
  */
 export function recordRows({ log, untilStored }: RecordRowsDeps, run: ExperimentRun, attempt: number, signal: AbortSignal) {
-  const store = (rows: readonly EndedRow[]): Promise<void> => {
+  const store = async (rows: readonly EndedRow[]): Promise<void> => {
     let unknownFailures = 0;
-    return untilStored(async () => {
+    const once = async () => {
       try {
         const traces = rows.map(({ row, result }) => rowTrace(run, row, result));
         await log.write(run, traces, attempt);
@@ -39,7 +42,14 @@ export function recordRows({ log, untilStored }: RecordRowsDeps, run: Experiment
           cause: err,
         });
       }
-    }, signal);
+    };
+    try {
+      await untilStored(once, signal);
+    } catch (err) {
+      if (!signal.aborted) throw err;
+      // These rows have ended and are paid for.
+      await untilStored(once, AbortSignal.timeout(LAST_TRIES_MS));
+    }
   };
   // Of rows that are refused together one is to blame: each is then tried alone, and that one recorded without what the store refuses.
   return async function write(rows: readonly EndedRow[]): Promise<void> {

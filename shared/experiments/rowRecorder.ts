@@ -25,36 +25,53 @@ const MAX_BYTES_PER_WRITE = MAX_UNACKNOWLEDGED_BYTES / 4;
  */
 const GATHER_MS = 500;
 
+/**
+ * Milliseconds after which a row that is not recorded holds up new ones, once there are more of its kind than rows run at a time. What has ended and is not
+ * recorded is run twice, and paid twice, when this process dies or stands still: where the store is slow that must not be all that ended in the meantime.
+ */
+const OVERDUE_MS = 2_000;
+
 /** Writes ended rows in groups, off the lanes' path. */
 export class RowRecorder {
   private readonly write: (rows: readonly EndedRow[]) => Promise<void>;
   private readonly onRecorded: (row: EndedRow) => void;
   private readonly onLost: (err: unknown) => void;
+  private readonly lanes: () => number;
   private gathered: EndedRow[] = [];
   private gatheredBytes = 0;
+  private gatheredSince = 0;
   private timer: NodeJS.Timeout | undefined;
   private unacknowledgedBytes = 0;
   private unacknowledged = 0;
-  private readonly writes = new Set<Promise<void>>();
+  /** With the time when the first of its rows ended; in order. */
+  private readonly writes = new Map<Promise<void>, number>();
   // One promise for all lanes that wait: a race over many writes would add a handler to each, for each lane.
   private moved = Promise.withResolvers<void>();
 
   /**
    * @param write resolves when all of these rows are recorded
    * @param onLost gets why rows could not be recorded
+   * @param lanes rows that run at a time
    */
   constructor(handlers: {
     write: (rows: readonly EndedRow[]) => Promise<void>;
     onRecorded: (row: EndedRow) => void;
     onLost: (err: unknown) => void;
+    lanes: () => number;
   }) {
     this.write = handlers.write;
     this.onRecorded = handlers.onRecorded;
     this.onLost = handlers.onLost;
+    this.lanes = handlers.lanes;
   }
 
+  /** Whether no further row is to start before something is recorded. */
   get isFull(): boolean {
-    return this.unacknowledged >= MAX_UNACKNOWLEDGED || this.unacknowledgedBytes >= MAX_UNACKNOWLEDGED_BYTES;
+    return (
+      this.unacknowledged >= MAX_UNACKNOWLEDGED ||
+      this.unacknowledgedBytes >= MAX_UNACKNOWLEDGED_BYTES ||
+      (this.unacknowledged >= this.lanes() && performance.now() - this.oldest() > OVERDUE_MS)
+    );
   }
 
   /** Resolves when something was acknowledged, or lost. */
@@ -65,6 +82,7 @@ export class RowRecorder {
   add(row: EndedRow): void {
     const bytes = rowBytes(row.row) + resultBytes(row.result);
     if (this.gatheredBytes > 0 && this.gatheredBytes + bytes > MAX_BYTES_PER_WRITE) this.send();
+    if (this.gathered.length === 0) this.gatheredSince = performance.now();
     this.unacknowledged++;
     this.unacknowledgedBytes += bytes;
     this.gatheredBytes += bytes;
@@ -76,7 +94,13 @@ export class RowRecorder {
   /** Resolves when every row that was added is recorded or lost. */
   async flush(): Promise<void> {
     this.send();
-    while (this.writes.size > 0) await Promise.all(this.writes);
+    while (this.writes.size > 0) await Promise.all(this.writes.keys());
+  }
+
+  /** When the first of the rows ended that are not recorded; there are some. */
+  private oldest(): number {
+    for (const since of this.writes.values()) return since;
+    return this.gatheredSince;
   }
 
   private send(): void {
@@ -95,6 +119,6 @@ export class RowRecorder {
         this.moved.resolve();
         this.moved = Promise.withResolvers();
       });
-    this.writes.add(write);
+    this.writes.set(write, this.gatheredSince);
   }
 }

@@ -36,6 +36,8 @@ export interface RowContext extends RowLimit {
   attempt: number;
   /** Aborts when nothing new is to begin: a row that only waits then rejects with its reason, and is left to a resume. */
   stopping: AbortSignal;
+  /** Resolves when the chunk is still this worker's: asked before each call that costs something. @throws the reason of `stopping` when it is not */
+  confirm(): Promise<void>;
   /** For what the row holds of a large answer, until it is recorded. */
   memory: RowShare;
 }
@@ -59,6 +61,10 @@ export interface RunRowsDeps {
    * @throws the signal's reason
    */
   takeSlot(signal: AbortSignal): Promise<() => void>;
+  /** How many slots the run has at present. */
+  lanes(): number;
+  /** As in {@link RowContext}. */
+  confirm: RowContext['confirm'];
   /** Says that the chunk takes no row from this ordinal on, its end or a place before it, while rows below are still in flight. Resolves when that is known. */
   handOver(to: number): Promise<void>;
   /** Runs a store operation again until it succeeds: a store that is away stops the run, it fails no row. */
@@ -122,6 +128,7 @@ export async function runRows(
       show();
     },
     onLost: fail,
+    lanes: deps.lanes,
   });
 
   const runRow = async (row: ExperimentRow) => {
@@ -129,11 +136,14 @@ export async function runRows(
     deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: null, outcome: 'started' });
     const memory = deps.memory.open();
     shares.set(row.ordinal, memory);
-    const result = await withRowDeadline((limit) => deps.runner.run(row, { attempt, stopping, memory, ...limit }), {
-      limitMs: run.settings.rowTimeLimitMs,
-      signal: givenUp.signal,
-      onLate: (workedMs) => deps.onLate(row, workedMs),
-    }).catch((err: unknown) => {
+    const result = await withRowDeadline(
+      (limit) => deps.runner.run(row, { attempt, stopping, confirm: deps.confirm, memory, ...limit }),
+      {
+        limitMs: run.settings.rowTimeLimitMs,
+        signal: givenUp.signal,
+        onLate: (workedMs) => deps.onLate(row, workedMs),
+      },
+    ).catch((err: unknown) => {
       if (!givenUp.signal.aborted && !(stopping.aborted && err === stopping.reason)) throw err;
       return undefined;
     });
@@ -163,6 +173,7 @@ export async function runRows(
         return undefined;
       });
       if (!releaseSlot) return;
+      await deps.confirm().catch(released(releaseSlot));
       const row = noFurther.signal.aborted ? undefined : await feed.next().catch(released(releaseSlot));
       if (!row) {
         releaseSlot();

@@ -29,6 +29,11 @@ export interface RunWorkflows {
   progress(run: WorkflowRef): Promise<WorkflowProgress | undefined>;
   /** Processes that take chunks of rows at present. */
   rowWorkers(): Promise<number>;
+  /**
+   * Says that an execution of an activity is alive, as a heartbeat does, and waits for the answer. @returns false where the server has given it up: another
+   * worker may have the activity since
+   */
+  keepActivity(taskToken: Uint8Array): Promise<boolean>;
 }
 
 export interface StartDeps {

@@ -37,6 +37,8 @@ export interface LimitedCall {
   waiting?: (() => () => void) | undefined;
   /** Ends waits alone; where it is absent `signal` does. */
   stopping?: AbortSignal | undefined;
+  /** Asked before each try that has its permits: the call rejects as this does. */
+  confirm?: (() => Promise<void>) | undefined;
   /** True when a failure is to be followed by one more try at once, which is not counted. */
   again?: (failure: AttemptFailure) => boolean;
   /** Gets every try as it ends. */
@@ -150,7 +152,7 @@ function asFailure(err: unknown): AttemptFailure {
 }
 
 /** The permits of all gates. The last is that of the other side itself, and the only one that learns how the call ended. */
-async function enterAll(calls: CallGate, { gates, party, tokens, signal: ofCall, stopping }: LimitedCall) {
+async function enterAll(calls: CallGate, { gates, party, tokens, signal: ofCall, stopping, confirm }: LimitedCall) {
   const signal = stopping ?? ofCall;
   const start = performance.now();
   const permits: CallPermit[] = [];
@@ -161,6 +163,7 @@ async function enterAll(calls: CallGate, { gates, party, tokens, signal: ofCall,
   };
   try {
     for (const { key, limits } of gates) permits.push(await calls.enter(key, limits, { party, tokens, signal }));
+    await confirm?.();
   } catch (err) {
     leave({ result: 'other', tokens: 0 });
     throw err;

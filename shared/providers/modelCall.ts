@@ -16,6 +16,8 @@ export interface ModelCall {
   waiting?: (() => () => void) | undefined;
   /** Ends waits alone, before `signal` ends everything; where it is absent `signal` does. */
   stopping?: AbortSignal | undefined;
+  /** Asked before each try, when its permits are had: the call rejects as this does. */
+  confirm?: (() => Promise<void>) | undefined;
   /** What is asked before a large answer is read, where others share the memory for those. */
   memory?: { take(bytes: number, signal: AbortSignal): Promise<void> } | undefined;
   retry?: Partial<RetryRules> | undefined;

@@ -172,6 +172,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
             signal: call.signal,
             waiting: call.waiting,
             stopping: call.stopping,
+            confirm: call.confirm,
             again,
             attempts,
             onAttempt: ({ startedAt, endedAt, outcome }) =>

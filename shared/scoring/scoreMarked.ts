@@ -21,7 +21,7 @@ export async function scoreMarked(
   deps: ScoreMarkedDeps,
   run: ScoredRun,
   from: string | undefined,
-  options: Pick<ScoreValuesOptions, 'lanes' | 'stopping' | 'givenUp' | 'maxProviderFailures'>,
+  options: Pick<ScoreValuesOptions, 'lanes' | 'stopping' | 'givenUp' | 'confirm' | 'maxProviderFailures'>,
 ): Promise<ScoredOutcome> {
   const until = performance.now() + PASS_MS;
   const marked = await deps.untilStored(() => deps.marks.markedMetrics(run, from), options.stopping);

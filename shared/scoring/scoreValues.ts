@@ -21,8 +21,9 @@ export interface ScoreValuesDeps extends WriterDeps, Pick<RowValueDeps, 'rowValu
   /**
    * Hands a judged metric its model.
    * @param stopping aborts when no further value is to begin; what only waits ends then
+   * @param confirm asked before each call of a model
    */
-  contextFor(metric: EnabledMetric, signal: AbortSignal, stopping: AbortSignal): ScoreContext;
+  contextFor(metric: EnabledMetric, signal: AbortSignal, stopping: AbortSignal, confirm: () => Promise<void>): ScoreContext;
 }
 
 export interface ScoreValuesOptions {
@@ -36,6 +37,8 @@ export interface ScoreValuesOptions {
   stopping: AbortSignal;
   /** Aborts when those in flight are given up as well. */
   givenUp: AbortSignal;
+  /** Resolves when these values are still this worker's to compute. @throws the reason of `stopping` when they are not */
+  confirm(): Promise<void>;
   /** Whether the values of judges are stored as `computing` before they are asked. */
   showsComputing: boolean;
   /** Values in a row whose judge could not be asked, by its provider's fault, after which no further one begins; absent or 0: never. */
@@ -78,7 +81,7 @@ export async function scoreValues(
   let isCut = false;
   /** Undefined where the value is left to be computed later: the provider's quota is used up, and the run pauses for it. */
   const scored = async (target: RecordToScore, metric: EnabledMetric): Promise<Score | undefined> => {
-    const score = await scoreOf(target, metric, deps, givenUp, stopping);
+    const score = await scoreOf(target, metric, deps, options);
     if ('gaveUp' in score) {
       const reason = streak.note({ ...score, error: score.gaveUp });
       failing ??= reason;
@@ -276,14 +279,13 @@ async function scoreOf(
   target: RecordToScore,
   metric: EnabledMetric,
   deps: Pick<ScoreValuesDeps, 'contextFor'>,
-  signal: AbortSignal,
-  stopping: AbortSignal,
+  { givenUp, stopping, confirm }: ScoreValuesOptions,
 ): Promise<Score> {
   if (target.failed) return { notApplicable: `the ${target.kind} failed, so there is no answer to score` };
   if (!(metric.kinds as readonly string[]).includes(target.kind))
     return { notComputed: `the metric takes records of other kinds than ${target.kind}: ${metric.kinds.join(', ')}` };
   if (!isScored(metric, scoringTarget(target))) return { notComputed: "the run's settings leave this record out" };
-  return scoreRecord(metric, target.record, deps.contextFor(metric, signal, stopping));
+  return scoreRecord(metric, target.record, deps.contextFor(metric, givenUp, stopping, confirm));
 }
 
 const missing = (recordId: string, tooLarge: ReadonlySet<string>): string =>

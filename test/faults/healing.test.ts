@@ -21,63 +21,11 @@ import { type RunRowsDeps, runRows } from '../../shared/experiments/runRows.ts';
 import type { RunWorkflows } from '../../shared/experiments/startRun.ts';
 import { runControl } from '../../shared/experiments/steerRun.ts';
 import { untilStored } from '../../shared/experiments/untilStored.ts';
-import type { Chunk } from '../../shared/experiments/workflow.ts';
-import { newId } from '../../shared/identifiers/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { type ActivityDeps, createActivities } from '../../workers/activities.ts';
 import { noUsage } from '../support/noUsage.ts';
+import { aRun, chunkOf, idsOf, rowsOf } from '../support/runInMemory.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
-
-const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
-  experimentId: newId(),
-  projectId: newId(),
-  name: 'run',
-  projectName: 'project',
-  groupName: 'group',
-  createdBy: newId(),
-  datasetName: null,
-  runner: { kind: 'module', name: 'echo' },
-  settings: defaultRunSettings,
-  loggedMetrics: {},
-  failedRows: 'omit',
-  source: { kind: 'run' },
-  state: 'running',
-  workflowNumber: 1,
-  scoresLeftFrom: 1,
-  workflowId: 'project/run/1',
-  workflowProblem: null,
-  rowsToRun: 'missing',
-  rerun: null,
-  selectedRows: null,
-  trials: 1,
-  rowCount: 3,
-  ...fields,
-});
-
-const rowsOf = async (_run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]> =>
-  Array.from({ length: to - from }, (_, index) => ({
-    rowId: newId(),
-    ordinal: from + index,
-    sourceOrdinal: from + index,
-    trial: 0,
-    input: `q${from + index}`,
-    expected: null,
-    metadata: {},
-    generatedOutput: null,
-    variables: {},
-  }));
-
-const idsOf = async (run: ExperimentRun, from: number, to: number) => (await rowsOf(run, from, to)).map(({ rowId }) => rowId);
-
-const chunkOf = ({ experimentId, projectId, workflowNumber, rowCount }: ExperimentRun): Chunk => ({
-  experimentId,
-  projectId,
-  number: workflowNumber,
-  from: 0,
-  to: rowCount,
-  lanes: 2,
-  round: 1,
-});
 
 const never = new AbortController().signal;
 
@@ -111,6 +59,8 @@ test('rows that have ended are not in flight, but a paused run with none running
     },
     memory: new RowMemory(1_000),
     takeSlot: async () => () => undefined,
+    lanes: () => 10,
+    confirm: async () => undefined,
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress: ({ running }: { running: number }) => seen.push(running),
   } as unknown as RunRowsDeps;
@@ -144,6 +94,8 @@ test('no more rows are said to run than have a slot, however many wait to be rec
     },
     memory: new RowMemory(1_000),
     takeSlot: (signal: AbortSignal) => gates.acquire('run', 4, { signal }),
+    lanes: () => 10,
+    confirm: async () => undefined,
     handOver: async () => undefined,
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress({ running }: { running: number }) {
@@ -173,6 +125,8 @@ test('a chunk of which one row hangs gives its place to the next one', async () 
     },
     memory: new RowMemory(1_000),
     takeSlot: async () => () => undefined,
+    lanes: () => 10,
+    confirm: async () => undefined,
     handOver: async (to: number) => handedOver.resolve(to),
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress: () => undefined,
@@ -249,6 +203,8 @@ describe('a result that the store does not take', () => {
       },
       memory: new RowMemory(1_000),
       takeSlot: async () => () => undefined,
+      lanes: () => 10,
+      confirm: async () => undefined,
       handOver: async () => undefined,
       onLate: () => undefined,
       untilStored: (operation, signal) => untilStored(operation, signal, (err) => reported.push(err)),
@@ -374,6 +330,7 @@ function around(runs: ExperimentRun[], workflows: Partial<RunWorkflows> = {}) {
     cancel: async () => undefined,
     progress: async () => undefined,
     rowWorkers: async () => 1,
+    keepActivity: async () => true,
   };
   return { ledger: ledger as RunLedger, workflows: { ...idle, ...workflows } };
 }

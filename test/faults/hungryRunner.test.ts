@@ -22,7 +22,14 @@ test('rows that eat memory or loop cost only themselves', { timeout: 120_000 }, 
   const run = { experimentId: newId(), name: 'r', projectId: newId(), settings: { rowTimeLimitMs: 10_000 } } as ExperimentRun;
   const runner = moduleRunner(run, path, { env: process.env }, 64);
   const signal = new AbortController().signal;
-  const context = { attempt: 1, signal, stopping: signal, waiting: () => () => undefined, memory: new RowMemory(1).open() };
+  const context = {
+    attempt: 1,
+    signal,
+    stopping: signal,
+    waiting: () => () => undefined,
+    confirm: async () => undefined,
+    memory: new RowMemory(1).open(),
+  };
   const row = (input: string, ordinal: number) =>
     ({
       rowId: newId(),

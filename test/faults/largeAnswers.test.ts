@@ -67,7 +67,14 @@ const runRow = (path: string, memory: RowMemory, rowTimeLimitMs?: number) => {
   const share = memory.open();
   const signal = new AbortController().signal;
   const runner = httpRunner(runOf(rowTimeLimitMs), `${url}/${path}`, {}, guard, inProcessCoordination().calls);
-  const result = runner.run(row, { attempt: 1, signal, stopping: signal, waiting: () => () => undefined, memory: share });
+  const result = runner.run(row, {
+    attempt: 1,
+    signal,
+    stopping: signal,
+    waiting: () => () => undefined,
+    confirm: async () => undefined,
+    memory: share,
+  });
   return { share, result };
 };
 

@@ -105,6 +105,8 @@ async function recorded(results: readonly GivenResult[]) {
       }),
     memory: new RowMemory(1_000),
     takeSlot: async () => () => undefined,
+    lanes: () => 10,
+    confirm: async () => undefined,
     handOver: async () => undefined,
     onLate: () => undefined,
     onProgress: () => undefined,

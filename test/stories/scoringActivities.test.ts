@@ -50,6 +50,7 @@ beforeAll(async () => {
     cancel: async () => undefined,
     progress: async () => undefined,
     rowWorkers: async () => 1,
+    keepActivity: async () => true,
     score: async () => undefined,
     extend: async () => undefined,
   };

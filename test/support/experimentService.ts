@@ -81,6 +81,7 @@ export async function startExperimentService(url?: string) {
     cancel: async () => undefined,
     progress: async () => undefined,
     rowWorkers: async () => 1,
+    keepActivity: async () => true,
   };
   const checks: RunChecks = {
     ledger,

@@ -39,7 +39,7 @@ export function httpRunner(
   const gates = limits ? [own, shared] : [shared];
   const who = "the runner's URL";
   return {
-    async run(row: ExperimentRow, { attempt, signal, waiting, stopping, memory }: RowContext): Promise<RowResult> {
+    async run(row: ExperimentRow, { attempt, signal, waiting, stopping, confirm, memory }: RowContext): Promise<RowResult> {
       let startedAt = new Date();
       // Of the last try alone.
       let durationNs: number | null = null;
@@ -92,6 +92,7 @@ export function httpRunner(
             signal,
             waiting,
             stopping,
+            confirm,
             attempts: [],
             mayExplain: () => outbound.mayExplain(url),
           },

@@ -16,7 +16,7 @@ export function promptTemplateRunner(
   const modelAlias = String(settings.model_alias ?? '');
   const context = { jobId: jobIdOf(run), userId: run.createdBy, projectId: run.projectId, runId: run.experimentId };
   return {
-    async run(row: ExperimentRow, { signal, waiting, stopping, memory }: RowContext): Promise<RowResult> {
+    async run(row: ExperimentRow, { signal, waiting, stopping, confirm, memory }: RowContext): Promise<RowResult> {
       const startedAt = new Date();
       const messages = renderPrompt(template.template, templateVariables(row));
       try {
@@ -32,6 +32,7 @@ export function promptTemplateRunner(
           signal,
           waiting,
           stopping,
+          confirm,
           memory,
         });
         return {

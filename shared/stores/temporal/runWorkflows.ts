@@ -1,4 +1,8 @@
 import {
+  ActivityCancelledError,
+  ActivityNotFoundError,
+  ActivityPausedError,
+  ActivityResetError,
   type Client,
   WorkflowExecutionAlreadyStartedError,
   type WorkflowExecutionDescription,
@@ -142,6 +146,19 @@ export function temporalRunWorkflows(
         ({ lastAccessTime }) => now - Number(lastAccessTime?.seconds ?? 0) * 1_000 < POLLER_GONE_MS,
       );
       return new Set(present.map(({ identity }) => identity)).size;
+    },
+
+    async keepActivity(taskToken) {
+      try {
+        await inTime(() => client.activity.heartbeat(taskToken));
+        return true;
+      } catch (err) {
+        if (err instanceof ActivityNotFoundError) return false;
+        // It is this worker's still; the SDK hears the same and tells the activity.
+        if (err instanceof ActivityCancelledError || err instanceof ActivityPausedError || err instanceof ActivityResetError)
+          return true;
+        throw unavailable(err);
+      }
     },
   };
 }
