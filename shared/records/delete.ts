@@ -5,7 +5,7 @@ import { timeOf } from '../wire/time.ts';
 import { type Erased, type ErasedKey, goneWith, type RecordErasure } from './eraseRecords.ts';
 import type { FindColumn } from './findColumn.ts';
 import type { ForgetHeldUpdates, HeldUpdateFilter } from './heldUpdates.ts';
-import type { StoredKey } from './recordStore.ts';
+import type { HeldLocks, StoredKey } from './recordStore.ts';
 import type { RecordWriter } from './recordWriter.ts';
 import { findKeys, type RecordQuery, type RecordReads } from './searchRecords.ts';
 
@@ -198,7 +198,7 @@ async function carryOut(
 
 /** Erases them together where what is below them are not too many, else each half for itself. */
 async function eraseInPieces(deps: DeleteDeps, query: RecordQuery, ids: string[]): Promise<number> {
-  const erased = await deps.writer.exclusively(query.run, () => eraseMatching(deps, query, ids));
+  const erased = await deps.writer.exclusively(query.run, (confirm) => eraseMatching(deps, query, ids, confirm));
   if (erased) {
     await erased.gone;
     if (erased.tracesLeft.length > 0) await deps.writer.recount(query.run, erased.tracesLeft);
@@ -216,6 +216,7 @@ async function eraseMatching(
   { reads, eraser, erasure }: DeleteDeps,
   query: RecordQuery,
   ids: string[],
+  confirm: HeldLocks['confirm'],
 ): Promise<(Erased & { count: number; tracesLeft: readonly string[] }) | undefined> {
   const among: Filter = { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: ids } };
   const { keys } = await findKeys(reads, { ...query, filter: { and: [query.filter, among] }, offset: 0, limit: ids.length });
@@ -223,7 +224,7 @@ async function eraseMatching(
   if (keys.length > 1 && (await eraser.countMembers(query.run, of, containers)) > MAX_ERASED) return undefined;
   const toErase = await withMembers(eraser, query.run, query.kinds, keys);
   const tracesLeft = query.kinds.some(isSpanKind) ? containers : [];
-  return { ...(await erasure.erase(query.run, toErase)), count: toErase.length, tracesLeft };
+  return { ...(await erasure.erase(query.run, toErase, confirm)), count: toErase.length, tracesLeft };
 }
 
 /** Erases these traces with all that is below them, whatever they hold. */
@@ -232,7 +233,9 @@ export async function eraseTraces(
   run: RunRef,
   traceIds: readonly string[],
 ): Promise<void> {
-  const erased = await writer.exclusively(run, async () => erasure.erase(run, await eraser.members(run, 'trace_id', traceIds)));
+  const erased = await writer.exclusively(run, async (confirm) =>
+    erasure.erase(run, await eraser.members(run, 'trace_id', traceIds), confirm),
+  );
   await erased.gone;
 }
 
@@ -247,11 +250,11 @@ export async function deleteStraySpans(
   run: RunRef,
 ): Promise<number> {
   if ((await find(run)).length === 0) return 0;
-  const { gone, count } = await writer.exclusively(run, async () => {
+  const { gone, count } = await writer.exclusively(run, async (confirm) => {
     const strays = await find(run);
     const erased: Erased[] = [];
     for (let from = 0; from < strays.length; from += STRAYS_PER_ERASURE)
-      erased.push(await erasure.erase(run, strays.slice(from, from + STRAYS_PER_ERASURE)));
+      erased.push(await erasure.erase(run, strays.slice(from, from + STRAYS_PER_ERASURE), confirm));
     return { ...goneWith(erased.map((part) => part.gone)), count: strays.length };
   });
   await gone;

@@ -49,7 +49,7 @@ export class EmptySessions {
   async #remove(run: RunRef, ids: readonly string[]): Promise<void> {
     const { reads, eraser, erasure, writer } = this.#deps;
     try {
-      const { gone } = await writer.exclusively(run, async () => {
+      const { gone } = await writer.exclusively(run, async (confirm) => {
         const members = await eraser.members(run, 'session_id', ids);
         const filled = new Set(members.filter(({ type }) => type !== 'session').map((member) => member.session_id));
         const keys = members.filter(({ id, type }) => type === 'session' && !filled.has(id));
@@ -60,6 +60,7 @@ export class EmptySessions {
         return erasure.erase(
           run,
           found.filter(({ is_provisional }) => is_provisional),
+          confirm,
         );
       });
       await gone;

@@ -1,7 +1,7 @@
 import { together } from '../concurrency/together.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { ErasuresUnderWay } from './erasuresUnderWay.ts';
-import type { RunStates, StoredKey, WriteGuard } from './recordStore.ts';
+import type { HeldLocks, RunStates, StoredKey, WriteGuard } from './recordStore.ts';
 
 /** What identifies a record in the tables of records. */
 export type ErasedKey = Pick<StoredKey, 'id' | 'created_at'>;
@@ -64,8 +64,9 @@ export interface RecordErasure {
   /**
    * Takes these records with all that belongs to them. Call it while the run is locked (`RecordWriter.exclusively`), and wait for `gone` afterwards: the
    * store finishes its merges first, for half a minute in a run of a million records.
+   * @param confirm asked before each step: an erasure that comes late would take what was logged anew since
    */
-  erase(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased>;
+  erase(run: RunRef, keys: readonly ErasedKey[], confirm: HeldLocks['confirm']): Promise<Erased>;
   /**
    * Lets writes to runs pass. An erasure that is noted, and not under way in this process, was cut off, or another process is at it: it is finished
    * before anything is written, which could otherwise be taken with it or be laid on top of its rests.
@@ -90,7 +91,8 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
     for (const notify of onRecordsDeleted) await notify({ projectId: run.projectId, runId: run.runId, ids });
     await notes.remove(id);
   };
-  const carryOut = async (erasure: Erasure): Promise<Erased> => {
+  const carryOut = async (erasure: Erasure, confirm: HeldLocks['confirm']): Promise<Erased> => {
+    await confirm();
     const finished = finish(erasure, await eraser.erase(erasure.run, erasure.keys));
     underWay.add(erasure, finished);
     return goneWith([finished]);
@@ -98,23 +100,25 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
   return {
     underWay,
 
-    async erase(run, keys) {
+    async erase(run, keys, confirm) {
       const noted: Erasure[] = [];
       // All are noted before the first goes: whoever carries them out after a crash finds them without what they hung below. The first of them, what the
       // others hang below, is noted last: should a crash come before, the deletion finds it again.
-      for (let left = keys.length; left > 0; left -= KEYS_PER_NOTE)
+      for (let left = keys.length; left > 0; left -= KEYS_PER_NOTE) {
+        await confirm();
         noted.push(await notes.add(run, keys.slice(Math.max(0, left - KEYS_PER_NOTE), left)));
+      }
       const erased: Erased[] = [];
-      for (const erasure of noted) erased.push(await carryOut(erasure));
+      for (const erasure of noted) erased.push(await carryOut(erasure, confirm));
       return goneWith(erased.map(({ gone }) => gone));
     },
     noteOutdated: (logged) => notes.noteOutdated(logged),
-    async guard(runs, states) {
+    async guard(runs, states, confirm) {
       const { erasures, ...toWrite } = states ?? (await notes.runStates(runs));
       const cutOff = erasures.filter((erasure) => !underWay.has(erasure, erasure.id));
       for (const { id } of cutOff) {
         const erasure = await notes.get(id);
-        if (erasure) await (await carryOut(erasure)).gone;
+        if (erasure) await (await carryOut(erasure, confirm)).gone;
       }
       return toWrite;
     },

@@ -100,7 +100,7 @@ export class GroupWriter {
 
   async #writeIfThere(group: WriteRequest[], position: Omit<LetIn, 'mayHold'>): Promise<void> {
     const holds = this.#holds;
-    const states = await this.#deps.guard(runsOf(group), position.states);
+    const states = await this.#deps.guard(runsOf(group), position.states, position.confirm);
     const missing = new Set(states.missing.map(keyOf));
     const holding = new Set(states.withHeldUpdates.map(lockOf));
     const outdated = await position.outdated;

@@ -158,5 +158,10 @@ export type WithLocks = <T>(
 /**
  * Asked while the locks of these runs are held, before anything is written to them.
  * @param states of these runs, read since their locks are held; undefined: the guard reads them
+ * @param confirm asked before anything is erased
  */
-export type WriteGuard = (runs: readonly RunRef[], states: RunStates | undefined) => Promise<RunsToWrite>;
+export type WriteGuard = (
+  runs: readonly RunRef[],
+  states: RunStates | undefined,
+  confirm: HeldLocks['confirm'],
+) => Promise<RunsToWrite>;

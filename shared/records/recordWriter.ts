@@ -6,7 +6,7 @@ import { IngestCounters } from './ingestCounters.ts';
 import { LockedGroups } from './lockedGroups.ts';
 import type { OpenedSessions } from './openedSessions.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';
-import type { Lock, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
+import type { HeldLocks, Lock, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { VersionClock } from './versionClock.ts';
 import { type CallPrices, noPrices } from './withCost.ts';
 import { LocksTaken, lockOf, lockOfProject, noLocks, ownLock, sharedLock } from './writeLocks.ts';
@@ -192,17 +192,18 @@ export class RecordWriter {
   /**
    * Runs `work` while nothing is written to `run`, here or in another process, and no erasure is under way in it: what it finds is there. Deletions run
    * between writes.
+   * @param work is given what it asks before it takes anything away: it rejects when this process has lost its locks, and others may have written since
    */
-  async exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
+  async exclusively<T>(run: RunRef, work: (confirm: HeldLocks['confirm']) => Promise<T>): Promise<T> {
     for (;;) {
       await this.#erasures.endOfAll(run);
-      const done = await this.#alone([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
+      const done = await this.#alone([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async (confirm) => {
         // Another one came first. It is waited for without the lock, so that others may write meanwhile.
         if (this.#erasures.endOfAll(run)) return undefined;
-        await this.#guard([run], undefined);
+        await this.#guard([run], undefined, confirm);
         this.#opened?.forget(run);
         try {
-          return { result: await work() };
+          return { result: await work(confirm) };
         } finally {
           this.#opened?.forget(run);
         }
@@ -228,11 +229,11 @@ export class RecordWriter {
    * Runs work that nothing is written beside. The only process that writes stops its queue; where there are several the locks are enough. Of this process
    * one waits for locks at a time and for half a second, so that another which can have its own comes next.
    */
-  async #alone<T>(locks: readonly Lock[], work: () => Promise<T>): Promise<T> {
+  async #alone<T>(locks: readonly Lock[], work: (confirm: HeldLocks['confirm']) => Promise<T>): Promise<T> {
     const withLocks = this.#withLocks;
-    if (!withLocks) return this.#queue.inTurn(work);
+    if (!withLocks) return this.#queue.inTurn(() => work(noLocks.confirm));
     for (let turn = 1; ; turn++) {
-      const done = this.#lockTurn.then(() => withLocks(locks, [], work, LOCK_WAIT_MS));
+      const done = this.#lockTurn.then(() => withLocks(locks, [], ({ confirm }) => work(confirm), LOCK_WAIT_MS));
       this.#lockTurn = done.catch(() => {});
       try {
         return await done;

@@ -47,12 +47,12 @@ async function sweepRun(deps: SweepDeps, run: RunRef, before: string, signal: Ab
   let erased = 0;
   // Looked for and taken while nothing is written: no record can join a trace that is about to go.
   const sweep = async (isNewer: (key: ErasedKey) => boolean, find: ExpiredReads['older'], after?: ErasedKey): Promise<Swept> => {
-    const { gone, ...swept } = await deps.writer.exclusively(run, async () => {
+    const { gone, ...swept } = await deps.writer.exclusively(run, async (confirm) => {
       signal.throwIfAborted();
       const found = await find(run, before, after, LOOKED_AT);
       const taken = await fewEnough(deps.eraser, run, found);
       const toErase = await expiredWith(deps.eraser, run, taken, isNewer);
-      const { gone } = await deps.erasure.erase(run, toErase);
+      const { gone } = await deps.erasure.erase(run, toErase, confirm);
       erased += toErase.length;
       return { gone, last: taken.at(-1), more: taken.length < found.length || found.length === LOOKED_AT };
     });

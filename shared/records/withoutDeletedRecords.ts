@@ -33,9 +33,11 @@ export function withoutDeletedRecords(values: MetricValueStore, { store, notes, 
       const suspected = (await notes.takesOneOf(run, ids)) ? keys : await store.missing(run, keys);
       if (suspected.length === 0) return;
       // A record of the same id may be on its way with values of its own, so whether it is there is asked again between writes.
-      const erased = await writer.exclusively(run, async () => {
+      const erased = await writer.exclusively(run, async (confirm) => {
         const deleted = await store.missing(run, suspected);
-        return deleted.length > 0 ? store.eraseValues(run, deleted) : goneWith([]);
+        if (deleted.length === 0) return goneWith([]);
+        await confirm();
+        return store.eraseValues(run, deleted);
       });
       await erased.gone;
     },

@@ -20,6 +20,7 @@ import { type ExperimentTrace, logTraces } from '../../shared/records/ingest.ts'
 import type { LoggedRecord } from '../../shared/records/recordChange.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
 import { findKeys } from '../../shared/records/searchRecords.ts';
+import { noLocks } from '../../shared/records/writeLocks.ts';
 import { recordedRows } from '../../shared/stores/clickhouse/experimentRecords.ts';
 import { inChunks } from '../../shared/stores/clickhouse/inChunks.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
@@ -469,7 +470,7 @@ describe('deleted records', () => {
       onRecordsDeleted: [],
     });
     const key = { id: newId(), created_at: '2026-01-01T00:00:00.000000Z' };
-    await erasure.erase(await stores.run(), Array(many).fill(key));
+    await erasure.erase(await stores.run(), Array(many).fill(key), noLocks.confirm);
     expect(notes.length).toBeGreaterThan(1);
     expect(notes.reduce((sum, keys) => sum + keys)).toBe(many);
   });
