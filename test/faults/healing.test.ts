@@ -52,7 +52,7 @@ test('rows that have ended are not in flight, but a paused run with none running
     runner: {
       // The first row is written while the others still run; they end before it is recorded.
       run: async ({ ordinal }: { ordinal: number }) => {
-        if (ordinal > 0) await writing.promise;
+        await (ordinal > 0 ? writing.promise : new Promise(setImmediate));
         return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1 };
       },
       close: async () => undefined,
@@ -61,6 +61,7 @@ test('rows that have ended are not in flight, but a paused run with none running
     takeSlot: async () => () => undefined,
     lanes: () => 10,
     confirm: async () => undefined,
+    handOver: async () => undefined,
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress: ({ running }: { running: number }) => seen.push(running),
   } as unknown as RunRowsDeps;

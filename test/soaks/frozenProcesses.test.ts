@@ -189,7 +189,8 @@ describeWithServer('a process that stands still, as in a paused virtual machine'
             `worker ${place} stood still for ${wakesAfter} s: the run ended after ${seconds.toFixed(1)} s, ${paid()} calls for ${rows} rows, ${open} of them were open`,
           );
           expect({ state, rows_done, rows_failed }).toEqual({ state: 'completed', rows_done: rows, rows_failed: 0 });
-          expect(seconds - (rows * 0.35) / concurrency).toBeLessThan(35);
+          // A row takes 0.3 s, and twice as long on a busy machine.
+          expect(seconds - (rows * 0.6) / concurrency).toBeLessThan(35);
           // In flight, and ended within about two seconds, or as many as run at a time of each of the four chunks.
           expect(open).toBeLessThanOrEqual(concurrency + Math.max(4 * concurrency, 2.5 * (concurrency / 0.3)));
           expect(paid()).toBeLessThanOrEqual(rows + open);
