@@ -28,8 +28,17 @@ const EXHAUSTED: ReadonlySet<string> = new Set([
   ],
   ...['insufficientquota', 'quotaexceeded', 'spending_limit_reached', 'usage_limit_reached', 'daily_limit_exceeded'],
 ]);
-const exhaustedText =
-  /credit balance is too low|insufficient[ _](balance|credits?|funds|quota)|not enough (credits?|balance|quota)|out of (call volume )?quota|(ran|run) out of credits|billing hard limit|quota (has been |is )?(exhausted|used up)|exceeded your current quota|(spending|monthly usage|daily) limit (has been )?(reached|exceeded)|payment required|account (is )?suspended due to/i;
+const exhaustedText = new RegExp(
+  [
+    'credit balance is too low|insufficient[ _](?:balance|credits?|funds|quota)|not enough (?:credits?|balance|quota)|out of (?:call volume )?quota',
+    '(?:ran|run) out of credits|billing hard limit|quota (?:has been |is )?(?:exhausted|used up)|exceeded your current quota|payment required',
+    '(?:spending|spend|monthly usage|daily|credit|key) limit (?:has been )?(?:reached|exceeded)|free-models-per-day|\\bin arrears\\b',
+    '(?:reached|exceeded) your (?:[a-z]+ ){0,4}(?:usage|spend|spending|monthly|weekly|daily|credit|included) (?:limits?|quota|credits)',
+    'limited to [\\d,]+ (?:api )?calls ?(?:/|per) ?month|account (?:is |has been )?suspended,? (?:due to|possibly due to|please check your plan)',
+    '余额不足|欠费|额度(?:已|已经)?(?:用尽|用完|不足)',
+  ].join('|'),
+  'i',
+);
 
 const OVERLOAD: ReadonlySet<string> = new Set([
   ...['engine_overloaded', 'engine_overloaded_error', 'overloaded', 'overloaded_error', 'server_overloaded', 'slow_down'],
