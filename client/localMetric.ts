@@ -28,11 +28,13 @@ export interface ExplainedScore {
   /** In place of a score, or beside it in its metadata. */
   value?: ScoreValue | undefined;
   label?: string | null | undefined;
-  /** Why it is this score; `comment`, `reason` and `rationale` are the same. */
+  /** Why it is this score; `comment`, `reason`, `reasoning`, `rationale` and `justification` are the same. */
   explanation?: string | null | undefined;
   comment?: string | null | undefined;
   reason?: string | null | undefined;
+  reasoning?: string | null | undefined;
   rationale?: string | null | undefined;
+  justification?: string | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;
   /** Why there is no score: the metric failed on this row. */
   error?: string | null | undefined;

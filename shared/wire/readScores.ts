@@ -51,7 +51,7 @@ export function nameProblem(name: unknown): string | undefined {
 /** The keys that say a score; the first of them that has a value is taken, the others go to the metadata. */
 const valueKeys = ['score', 'value', 'label', 'pass'] as const;
 const nameKeys = ['name', 'key'] as const;
-const explanationKeys = ['explanation', 'comment', 'reason', 'rationale'] as const;
+const explanationKeys = ['explanation', 'comment', 'reason', 'reasoning', 'rationale', 'justification'] as const;
 /** Keys that evaluation libraries put beside a score; they go to the metadata. */
 const otherKeys = [
   ...['evaluator_info', 'evaluatorInfo', 'feedback_config', 'feedbackConfig', 'source_run_id', 'sourceRunId'],
@@ -319,6 +319,7 @@ const unreadable = (value: unknown): string => `it gave ${shown(value)}, which i
 function shown(value: unknown): string {
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') return `a ${typeof value}`;
   const className = isFields(value) ? (Object.getPrototypeOf(value)?.constructor?.name ?? 'Object') : 'Object';
+  if (isFields(value) && (Symbol.iterator in value || Symbol.asyncIterator in value) && className === '') return 'a generator';
   if (value instanceof Error) return `the error ${JSON.stringify(value.message)}`;
   if (className !== 'Object') return `a ${className}`;
   const text = JSON.stringify(plain(value)) ?? String(value);

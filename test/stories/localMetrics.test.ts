@@ -62,6 +62,7 @@ const shapes: LocalMetric<string, string>[] = [
   },
   { name: 'braintrust', score: () => ({ name: 'Factuality', score: 0.6, metadata: { rationale: 'mostly right' } }) },
   { name: 'langsmith', score: () => ({ results: [{ key: 'brevity', score: true, comment: 'short' }] }) },
+  { name: 'reasoned', score: () => ({ score: 0.75, reasoning: 'three of four' }) },
   { name: 'pair', score: () => [0.25, { raw: 'a quarter' }] },
   {
     name: 'several',
@@ -87,6 +88,7 @@ describe('results of local metrics', () => {
       fluency: { status_type: 'success', value: 1 },
       Factuality: { value: 0.6, explanation: 'mostly right', metadata: { rationale: 'mostly right' } },
       brevity: { value: true, explanation: 'short' },
+      reasoned: { value: 0.75, explanation: 'three of four' },
       pair: { value: 0.25, metadata: { raw: 'a quarter' } },
       right: { value: 0, explanation: 'none' },
     });
@@ -155,6 +157,12 @@ describe('results of local metrics', () => {
       { name: 'taken', score: () => ({ exact_match: true }) },
       { name: 'odd', score: () => new Date(0) as never },
       {
+        name: 'generator',
+        *score() {
+          yield 1;
+        },
+      } as never,
+      {
         name: 'circular',
         score: () => {
           const one: Record<string, unknown> = {};
@@ -181,6 +189,7 @@ describe('results of local metrics', () => {
       misspelt: failed('"coment"'),
       taken: failed('"exact_match", which is the name of another metric'),
       odd: failed('a Date'),
+      generator: failed('a generator'),
       self: failed('no score'),
       thrown: failed('no score'),
     });
