@@ -130,6 +130,9 @@ function secondsIn(values: readonly unknown[]): number | undefined {
 const unsupported =
   /unsupported|not supported|does(?: not|n't) support|not (?:a )?(?:valid|allowed|permitted|recogni[sz]ed)|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|deprecated|only the default|cannot be used|(?:is|are) (?:not available|unavailable)|no endpoints found|no longer|must (?:be|not)|use '?max_completion_tokens/i;
 
+/** Words of endpoints that mean `response_format` and do not name it. */
+const aboutFormat = /json[_ ]?schema|json[_ ]mode|structured[_ ]outputs?|guided[_ ]decoding/i;
+
 /** Names of fields that the error names as not taken: by `param`, or in a text that says so. */
 function parametersIn({ param, code, loc, detail }: Fields, text: string): string[] {
   const isUnsupported = unsupported.test(text) || (typeof code === 'string' && /^(unsupported|unknown)_/.test(code));
@@ -139,5 +142,7 @@ function parametersIn({ param, code, loc, detail }: Fields, text: string): strin
   if (!isUnsupported && !unsupported.test(said)) return [];
   const named = typeof param === 'string' && param !== '' ? [param.split(/[.[]/)[0] as string] : [];
   const pointed = [...named, ...located.filter((one) => typeof one === 'string')];
-  return pointed.length > 0 ? pointed : [...new Set(text.match(/[a-z]+(?:_[a-z]+)*/g) ?? [])];
+  if (pointed.length > 0) return pointed;
+  const format = aboutFormat.test(text) ? ['response_format'] : [];
+  return [...new Set([...format, ...(text.match(/[a-z]+(?:_[a-z]+)*/g) ?? [])])];
 }

@@ -285,6 +285,20 @@ describe('a field that the endpoint refuses', () => {
     expect(endpoint.requests.at(-1)?.body).toMatchObject({ response_format: { type: 'json_object' }, max_completion_tokens: 9 });
   });
 
+  test.each(['json_schema is not supported', 'Structured outputs are not supported by this model', 'JSON mode is unknown here'])(
+    'is found by what it is for: %s',
+    async (message) => {
+      endpoint.otherwise(
+        knowsNo({ response_format: (format) => ((format as Body).type === 'json_schema' ? { message } : undefined) }),
+      );
+      const format = { type: 'json_schema', json_schema: { name: 'verdict', schema: { type: 'object' } } };
+      const { adjustments } = await callerOf('model-x').complete(
+        callOf({ settings: { response_format: format }, mayLeaveOut: true }),
+      );
+      expect(adjustments).toEqual(['response_format is json_object, without the schema']);
+    },
+  );
+
   test('fails a row that asks for it, by its name, and is not asked for again and again', async () => {
     endpoint.otherwise(knowsNo({ temperature }));
     const err = await failureOf(ask({ settings: { temperature: 0.2 } }));

@@ -19,6 +19,7 @@ import { editDistance } from '../../shared/metrics/editDistance.ts';
 import { exactMatch } from '../../shared/metrics/exactMatch.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import { jsonValidity } from '../../shared/metrics/jsonValidity.ts';
+import { namedScales } from '../../shared/metrics/judging/namedScales.ts';
 import { jsonObjectsIn } from '../../shared/metrics/judging/readVerdict.ts';
 import { latency } from '../../shared/metrics/latency.ts';
 import type { JudgeRequest, Metric, Score, ScoreContext, ScoredRecord } from '../../shared/metrics/metric.ts';
@@ -158,6 +159,22 @@ describe('the list of built-in metrics', () => {
       threshold: { displayValueLevels: ['Low', 'Medium', 'High'] },
     });
     expect(toxicity.threshold?.buckets).toHaveLength(2);
+  });
+});
+
+describe('the scale that a prompt names', () => {
+  test.each([
+    'from 0 to 1',
+    'von 0 bis 1',
+    'de 0 à 1',
+    'van 0 tot 1',
+    'от 0 до 1',
+    '从0到1打分',
+    '0から1の間で',
+    '0에서 1까지',
+    'من 0 إلى 1',
+  ])('%s', (prompt) => {
+    expect(namedScales(prompt)).toEqual([{ min: 0, max: 1 }]);
   });
 });
 

@@ -9,7 +9,10 @@ const NO_AMOUNT = String.raw`(?![\d%]|\.\d|-\d|\s{0,3}(?:complete |short |full |
 const START = String.raw`(?<![\w.,/-])`;
 
 const ranges: readonly RegExp[] = [
-  new RegExp(`${START}${N}${GLOSS}\\s{0,3}(?:to|through|until|bis|à|a|–|—|−|-|~|→|\\.{2,3}|…)\\s{0,3}${N}${NO_AMOUNT}`, 'gi'),
+  new RegExp(
+    `${START}${N}${GLOSS}\\s{0,3}(?:to|through|until|bis|à|a|tot|till|do|до|إلى|到|至|から|에서|부터|–|—|−|-|~|→|\\.{2,3}|…)\\s{0,3}${N}${NO_AMOUNT}`,
+    'gi',
+  ),
   new RegExp(`(?:between|zwischen|entre)\\s{1,3}${N}${GLOSS}\\s{0,3}(?:and|und|et|y|e)\\s{1,3}${N}${NO_AMOUNT}`, 'gi'),
   new RegExp(`[[({]\\s{0,3}${N}\\s{0,3}[,;]\\s{0,3}${N}\\s{0,3}[\\])}]`, 'gi'),
 ];
