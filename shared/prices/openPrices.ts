@@ -17,6 +17,8 @@ export interface Prices {
 
 /** A price that was set in another process counts after this time, in milliseconds. */
 const FRESH_MS = 5_000;
+/** Milliseconds before the end of that time in which whoever asks has prices read anew without waiting for them. */
+const RENEWED_MS = 1_000;
 
 /** What calls of models cost: the prices that integrations set, else those of the list. */
 export function openPrices(integrations: Pick<IntegrationStore, 'list'>): Prices {
@@ -35,11 +37,13 @@ export function openPrices(integrations: Pick<IntegrationStore, 'list'>): Prices
   };
   return {
     async fresh() {
-      if (performance.now() < until) return;
-      loading ??= load().finally(() => {
-        loading = undefined;
-      });
-      await loading;
+      const left = until - performance.now();
+      if (left < RENEWED_MS)
+        loading ??= load().finally(() => {
+          loading = undefined;
+        });
+      if (left <= 0) await loading;
+      else loading?.catch(() => {}); // the next one tries again
     },
     costOf(call) {
       const rates = own.find(call) ?? listPrices(call.model, call.at);

@@ -75,49 +75,12 @@ describeWithServer('the link to a server breaks', postgresProgram, (postgres) =>
         await delay(300);
       }
       const ended = Date.now();
-      await delay(25_000);
+      await delay(5_000);
       isOver = true;
       await load;
       console.log(statuses, `longest ${longest} ms, refused until ${lastRefused - ended} ms after the last reset`);
       expect(longest).toBeLessThan(20_000);
-      expect(lastRefused - ended).toBeLessThan(20_000);
-    });
-
-    test('one request that logs takes three or four statements of Postgres; who has not called for a second is looked up, too', async () => {
-      await log();
-      const statements: string[] = [];
-      toPostgres.onSent((data) => {
-        for (const text of statementsIn(data)) if (!/^(SELECT$|SELECT 1$)/.test(text)) statements.push(text);
-      });
-      const counts: number[] = [];
-      for (let n = 0; n < 5; n++) {
-        statements.length = 0;
-        expect((await log()).status).toBe(200);
-        counts.push(statements.length);
-        await delay(50);
-      }
-      await delay(2_500);
-      statements.length = 0;
-      expect((await log()).status).toBe(200);
-      console.log(`statements: ${counts.join(', ')}; after a pause ${statements.length}`);
-      toPostgres.onSent(() => {});
-      expect(Math.min(...counts)).toBeLessThanOrEqual(4);
-      expect(statements.length).toBeLessThanOrEqual(8);
-    });
-
-    test('Redis stands still: a wrong login takes about a second, and no answer names its address', async () => {
-      toRedis.set('stalled');
-      try {
-        const begun = Date.now();
-        const body = new URLSearchParams({ username: 'admin@example.com', password: 'wrong-Password-1' });
-        const { status } = await fetch(`${api.url}/login`, { method: 'POST', body });
-        const took = Date.now() - begun;
-        console.log(`a wrong login took ${took} ms`);
-        expect(status).toBe(401);
-        expect(took).toBeLessThan(2_500);
-      } finally {
-        toRedis.set('open');
-      }
+      expect(lastRefused - ended).toBeLessThan(2_000);
     });
 
     test('a server of Postgres that says nothing: a request has its answer in 20 s', { timeout: 60_000 }, async () => {
@@ -136,18 +99,3 @@ describeWithServer('the link to a server breaks', postgresProgram, (postgres) =>
     });
   }),
 );
-
-/** Texts of the statements in what a client of Postgres sends: simple queries and those that are parsed. */
-function statementsIn(data: Buffer): string[] {
-  const texts: string[] = [];
-  for (let at = 0; at + 5 <= data.length; ) {
-    const type = String.fromCharCode(data[at] as number);
-    const length = data.readInt32BE(at + 1);
-    if (length < 4 || !/[A-Za-z]/.test(type)) break;
-    const body = data.subarray(at + 5, at + 1 + length).toString();
-    if (type === 'Q') texts.push(body.replace('\0', ''));
-    else if (type === 'P') texts.push(body.slice(body.indexOf('\0') + 1).split('\0')[0] ?? '');
-    at += 1 + length;
-  }
-  return texts;
-}

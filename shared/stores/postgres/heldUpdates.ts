@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
 import { parseJson } from '../../json/parseJson.ts';
@@ -78,15 +79,18 @@ function fitting(rows: readonly NewRow[], free: Room, droppable: readonly z.outp
   return { taken, dropped: droppable.slice(0, dropped).map(({ number }) => number) };
 }
 
+const usageSql = (projectId: string) =>
+  `SELECT count(*) AS updates, coalesce(sum(bytes), 0)::bigint AS bytes FROM held_updates WHERE project_id = ${projectId} AND NOT ${EXPIRED}`;
+
+/** Statements before updates are held. Other runs of the project wait, so that no two take the same room. */
+const begin = (projectId: string) => [
+  `SELECT FROM projects WHERE id = ${projectId} FOR NO KEY UPDATE`,
+  `DELETE FROM held_updates WHERE project_id = ${projectId} AND ${EXPIRED} RETURNING number`,
+  usageSql(projectId),
+];
+
 /** Updates whose records have not come, for a day. */
 export function postgresHeldUpdates(database: Database, limits: HeldUpdateLimits) {
-  const usage = async (queries: Queries, projectId: string) => {
-    const row = await queries.maybeOne(
-      `SELECT count(*) AS updates, coalesce(sum(bytes), 0)::bigint AS bytes FROM held_updates WHERE project_id = $1 AND NOT ${EXPIRED}`,
-      [projectId],
-    );
-    return UsageRow.parse(row);
-  };
   const store: HeldUpdates = {
     async of({ runId }, ids) {
       const rows = await database.query(
@@ -98,37 +102,35 @@ export function postgresHeldUpdates(database: Database, limits: HeldUpdateLimits
     },
     hold: (run, updates) =>
       database
-        .transaction(async (tx) => {
-          // Other runs of the project wait, so that no two take the same room.
-          await tx.query('SELECT FROM projects WHERE id = $1 FOR NO KEY UPDATE', [run.projectId]);
-          const expired = await tx.query(`DELETE FROM held_updates WHERE project_id = $1 AND ${EXPIRED} RETURNING number`, [
-            run.projectId,
-          ]);
-          const held = await usage(tx, run.projectId);
-          const free = { updates: limits.updates - held.updates, bytes: limits.bytes - held.bytes };
-          const rows = updates.map((one): NewRow => {
-            const change = JSON.stringify(one.update);
-            return { one, change, bytes: Buffer.byteLength(change) };
-          });
-          const { taken, dropped } = fitting(rows, free, await oldest(tx, run.projectId, lacking(rows, free, limits)));
-          if (dropped.length > 0) await tx.query('DELETE FROM held_updates WHERE number = ANY($1::bigint[])', [dropped]);
-          await tx.query(
-            `INSERT INTO held_updates (project_id, run_id, record_id, kind, change, bytes)
+        .transaction(
+          async (tx, [, expired = [], usage = []]) => {
+            const held = UsageRow.parse(usage[0]);
+            const free = { updates: limits.updates - held.updates, bytes: limits.bytes - held.bytes };
+            const rows = updates.map((one): NewRow => {
+              const change = JSON.stringify(one.update);
+              return { one, change, bytes: Buffer.byteLength(change) };
+            });
+            const { taken, dropped } = fitting(rows, free, await oldest(tx, run.projectId, lacking(rows, free, limits)));
+            if (dropped.length > 0) await tx.query('DELETE FROM held_updates WHERE number = ANY($1::bigint[])', [dropped]);
+            await tx.query(
+              `INSERT INTO held_updates (project_id, run_id, record_id, kind, change, bytes)
              SELECT $1, $2, record_id, kind, change, bytes
              FROM unnest($3::uuid[], $4::text[], $5::text[], $6::integer[]) WITH ORDINALITY AS held (record_id, kind, change, bytes, place)
              ORDER BY place`,
-            [
-              run.projectId,
-              run.runId,
-              taken.map(({ one }) => one.id),
-              taken.map(({ one }) => one.of),
-              taken.map(({ change }) => change),
-              taken.map(({ bytes }) => bytes),
-            ],
-          );
-          const refused = rows.filter((row) => !taken.includes(row)).map(({ one }) => one);
-          return { refused, dropped: expired.length + dropped.length };
-        })
+              [
+                run.projectId,
+                run.runId,
+                taken.map(({ one }) => one.id),
+                taken.map(({ one }) => one.of),
+                taken.map(({ change }) => change),
+                taken.map(({ bytes }) => bytes),
+              ],
+            );
+            const refused = rows.filter((row) => !taken.includes(row)).map(({ one }) => one);
+            return { refused, dropped: expired.length + dropped.length };
+          },
+          begin(pg.escapeLiteral(run.projectId)),
+        )
         .catch((err: unknown) => {
           // The foreign key: the run went after the write was let in.
           if ((err as { code?: unknown }).code === '23503') throw new ServiceError('RunNotFound', 'the run was deleted');
@@ -154,7 +156,7 @@ export function postgresHeldUpdates(database: Database, limits: HeldUpdateLimits
     forget,
     forgetRecords,
     async usage(projectId: string): Promise<HeldUpdateUsage> {
-      const held = await usage(database, projectId);
+      const held = UsageRow.parse(await database.maybeOne(usageSql('$1'), [projectId]));
       return { ...held, updatesLimit: limits.updates, bytesLimit: limits.bytes };
     },
     /** Removes those that have waited for a day. @returns the projects that they were of, each once for every update */
