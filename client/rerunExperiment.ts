@@ -9,7 +9,7 @@ import type { HostedRow, LocalMetric } from './localMetric.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { startAgain } from './startAgain.ts';
 import { thrownText } from './texts.ts';
-import { progressOf, watchExperiment } from './watchExperiment.ts';
+import { hasEnded, progressOf, watchExperiment } from './watchExperiment.ts';
 
 export interface RerunExperimentOptions<Input = unknown, Output = unknown> extends OperationOptions {
   experimentId: string;
@@ -58,15 +58,17 @@ export async function rerunExperiment<Input = unknown, Output = unknown>(
   const takenNames = await builtInNames(client, options.metrics ?? []);
   const process = run && runsRows ? crypto.randomUUID() : undefined;
   const again = { rows_to_run: rowsToRun, process };
-  const { concurrency } = await startAgain(client, path, again, options.signal).catch((err: unknown) => {
+  const begun = await startAgain(client, path, again, options.signal).catch((err: unknown) => {
     throw err instanceof HttpStatusError && err.status === 422 ? new ValueError(err.message, { cause: err }) : err;
   });
   const watched = { client, projectId, experimentId, onProgress: options.onProgress, signal: options.signal };
-  if (!run || !process) return options.wait === false ? progressOf({ client, path }, options.signal) : watchExperiment(watched);
+  const hasNothingToDo = !begun.started && hasEnded(begun);
+  if (!run || !process || hasNothingToDo)
+    return options.wait === false ? progressOf({ client, path }, options.signal) : watchExperiment(watched);
   const warn = (message: string) => client.logger.warn(message);
   const work = { function: run, metrics: [...(options.metrics ?? [])], takenNames, warn };
   await hostRows({
-    ...{ client, projectId, experimentId, concurrency, process, warn },
+    ...{ client, projectId, experimentId, concurrency: begun.concurrency, process, warn },
     run: (row, timeLimitMs, limit) => runHostedRow(work, row, timeLimitMs, limit),
     onError: (error) => warn(`results could not be handed over, they are sent again: ${thrownText(error)}`),
     until: options.wait === false ? 'recorded' : 'ended',

@@ -84,4 +84,5 @@ export const progressOf = (
   query: { wait_ms?: number; figures?: boolean } = {},
 ): Promise<ExperimentProgress> => client.send(`${path}/progress`, { query, signal });
 
-const hasEnded = ({ state }: ExperimentProgress): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';
+export const hasEnded = ({ state }: Pick<ExperimentProgress, 'state'>): boolean =>
+  state === 'completed' || state === 'failed' || state === 'cancelled';

@@ -27,6 +27,7 @@ import { columnFinder } from './records/findColumn.ts';
 import { openRecords } from './records/openRecords.ts';
 import { openScorers } from './scorers/openScorers.ts';
 import { withUnaskedMetrics } from './scorers/unaskedMetrics.ts';
+import { lacksAny } from './scoring/lacksAny.ts';
 import { openScoring } from './scoring/openScoring.ts';
 import type { ScoringWorkflows } from './scoring/scoring.ts';
 import { clickhouseComparisonReads } from './stores/clickhouse/comparisonReads.ts';
@@ -214,6 +215,7 @@ export function assembleDomain(
     scorers,
     scorings,
     marks,
+    lacksAny: (run, of) => lacksAny({ marks, metrics: scoring.metrics }, run, of),
     records,
     expiries,
     runnersDir: config.RUNNERS_DIR,

@@ -1,5 +1,6 @@
-import type { ExperimentProgress, ExperimentResponse } from '../../client/index.ts';
+import type { ExperimentProgress } from '../../client/index.ts';
 import { type StartAgainOptions, startAgain } from '../../client/startAgain.ts';
+import { hasEnded } from '../../client/watchExperiment.ts';
 import { usageError } from '../commandError.ts';
 import { connect } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
@@ -23,16 +24,16 @@ export async function retry(terminal: Terminal, words: string, options: RetryOpt
   const experiment = await findExperiment(client, words, options);
   const at = `/projects/${experiment.project_id}/experiments/${experiment.id}`;
   const before = await client.send<ExperimentProgress>(`${at}/progress`);
-  if (rowsToRun === 'failed' ? hasNothingToDo(before) : hasNoScoreToCompute(experiment, options)) {
+  const endWithoutStart = async (reason: string): Promise<ExitCode> => {
     if (options.json) await sayJson(terminal, { experiment, progress: before, started: false });
-    else
-      await say(
-        terminal,
-        `${JSON.stringify(experiment.name)} has nothing to run again: ${rowsToRun === 'failed' ? 'no row failed, and every score is there' : `no score of ${options.metric} is ${options.state?.join(' or ')}`}.`,
-      );
+    else await say(terminal, `${JSON.stringify(experiment.name)} has nothing to run again: ${reason}.`);
     return exitCodes.done;
-  }
-  const { started } = await startAgain(client, at, { rows_to_run: rowsToRun }, terminal.signal);
+  };
+  if (rowsToRun === 'failed' && hasNothingToDo(before)) return endWithoutStart('no row failed, and every score is there');
+  const begun = await startAgain(client, at, { rows_to_run: rowsToRun }, terminal.signal);
+  const { started } = begun;
+  if (!started && hasEnded(begun))
+    return endWithoutStart(`no score of ${options.metric} is ${(options.state ?? ['missing', 'failed', 'stale']).join(' or ')}`);
   const progress = await client.send<ExperimentProgress>(`${at}/progress`);
   if (options.json) await sayJson(terminal, { experiment, progress, started });
   else {
@@ -50,13 +51,6 @@ const hasNothingToDo = (progress: ExperimentProgress): boolean =>
   progress.rows_failed === 0 &&
   progress.rows_done >= progress.rows_total &&
   progress.scores_done >= progress.scores_total;
-
-/** The counts say nothing of stale scores, which only the service finds. */
-function hasNoScoreToCompute({ aggregate_metric_counts: counts }: ExperimentResponse, { metric, state }: RetryOptions): boolean {
-  const known = metric === undefined ? undefined : counts?.[metric];
-  if (!known || !state || state.includes('stale')) return false;
-  return state.every((one) => one !== 'stale' && known[one] === 0);
-}
 
 /** What is asked of the service, and what then becomes of the experiment. @throws CommandError */
 function chosen({ rows, metric, state, runRows }: RetryOptions): { rowsToRun: StartAgainOptions['rows_to_run']; done: string } {

@@ -7,6 +7,7 @@ import {
   type ExperimentRun,
   type FigureSettings,
   isUnderWay,
+  type Rerun,
   type RowSource,
   type Runner,
   type RunSettings,
@@ -67,6 +68,8 @@ export interface RunChecks extends FrozenRowsDeps, RerunDeps {
    * @throws RequestInvalid when a metric of the run is unknown, or has no worst value where failed rows are to count as that.
    */
   checkMetrics(run: ExperimentRun, metrics?: readonly EnabledMetric[]): Promise<void>;
+  /** Whether a value of a metric is in one of these states. */
+  lacksAny(run: ExperimentRun, of: NonNullable<Rerun['of']>): Promise<boolean>;
 }
 
 /**
@@ -95,6 +98,9 @@ export async function requestRun(
   if (runsRows(asked)) await checkRunner(deps, runner, shape);
   const { failedRows = current.failedRows, loggedMetrics } = request;
   await deps.checkMetrics({ ...current, failedRows, loggedMetrics: { ...current.loggedMetrics, ...loggedMetrics } }, metrics);
+  const { of } = asked.rerun ?? {};
+  // What is asked for besides may change what is stale.
+  if (of && !request.change && !(await deps.lacksAny(current, of))) return { run: stored, started: false };
   const { selectedRows, rows, trials } = await chosenRows(deps, current, request, {
     shape,
     records,

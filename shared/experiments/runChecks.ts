@@ -22,6 +22,7 @@ export interface RunCheckDeps {
   outbound: Pick<OutboundGuard, 'check'>;
   scorers: Pick<Scorers, 'enabledMetrics' | 'defaultJudge'>;
   records: { values: Pick<MetricValueStore, 'counts'> };
+  lacksAny: RunChecks['lacksAny'];
   runnersDir: string | undefined;
 }
 
@@ -38,6 +39,7 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
   recordedMetrics: async ({ projectId, experimentId }) => [
     ...(await deps.records.values.counts({ projectId, runId: experimentId })).metrics.keys(),
   ],
+  lacksAny: deps.lacksAny,
   async checkPrompt(versionId, settings, shape) {
     const { template } = await findPromptVersion(deps.prompts, versionId);
     checkPrompt(template, shape);

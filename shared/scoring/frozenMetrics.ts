@@ -51,6 +51,13 @@ export async function freezeMetrics(
   return kept.map(thawMetric);
 }
 
+/** Metrics with the versions that a run which begins now would have; nothing is kept. @param modelAlias the run's own model */
+export const metricsNow = async (
+  judgeOf: FreezeDeps['judgeOf'],
+  metrics: readonly EnabledMetric[],
+  modelAlias: string | null,
+): Promise<EnabledMetric[]> => (await freezeAll(judgeOf, metrics, modelAlias)).map(thawMetric);
+
 /** What the run's workflow computes. The first to ask freezes it; whoever asks later gets the same. */
 export async function metricsOfWorkflow(
   {

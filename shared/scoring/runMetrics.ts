@@ -8,7 +8,7 @@ import type { Scorers } from '../scorers/openScorers.ts';
 import { type EnabledMetric, resolveMetrics } from '../scorers/resolveMetrics.ts';
 import { scorersOfRun } from '../scorers/runSettings.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
-import { freezeMetrics, metricsOfWorkflow } from './frozenMetrics.ts';
+import { freezeMetrics, metricsNow, metricsOfWorkflow } from './frozenMetrics.ts';
 import { type JudgedRun, judgedExperiment, judgedLogs } from './judgedRun.ts';
 import type { MarkedMetric, MarkStore, ScoredRun } from './scoring.ts';
 
@@ -31,6 +31,8 @@ export interface ScoredRunMetrics {
   freeze(run: ScoredRun, metrics: readonly EnabledMetric[]): Promise<EnabledMetric[]>;
   /** What the newest workflow of an experiment computes, frozen when it began. */
   frozen(run: ExperimentRun): ReturnType<typeof metricsOfWorkflow>;
+  /** What an experiment would compute if a run of it began now. */
+  now(run: ExperimentRun): Promise<EnabledMetric[]>;
   /** Notes that an experiment's rows recorded before this were looked at. */
   looked(run: ExperimentRun, lookedTo: number): Promise<void>;
   /** What is switched on for the run; metrics that cannot be computed any more are left out. */
@@ -65,6 +67,7 @@ export function scoredRunMetrics({ scorers, ledger, models, marks, log }: RunMet
         run,
         judgedExperiment(run).modelAlias,
       ),
+    now: async (run) => metricsNow(freezing(run).judgeOf, await enabledMetrics(run), judgedExperiment(run).modelAlias),
     looked: (run, lookedTo) => frozen.looked(run.experimentId, run.workflowNumber, lookedTo),
     async enabled({ projectId, runId }) {
       const settings = await store.runSettings(projectId, runId);

@@ -247,6 +247,10 @@ test('retry with nothing to do says so, and starts nothing', async () => {
   expect(JSON.parse((await assay(['retry', id, '--json'], typed)).stdout)).toMatchObject({ started: false });
   const scores = await assay(['retry', id, '--metric', 'exact_match', '--state', 'failed'], typed);
   expect([scores.exitCode, scores.stdout]).toEqual([0, '"whole" has nothing to run again: no score of exact_match is failed.\n']);
+  const all = await assay(['retry', id, '--metric', 'exact_match'], typed);
+  expect(all.stdout).toBe('"whole" has nothing to run again: no score of exact_match is missing or failed or stale.\n');
+  const unknown = await assay(['retry', id, '--metric', 'exact_matc'], typed);
+  expect([unknown.exitCode, unknown.stderr]).toEqual([exitCodes.usage, expect.stringContaining('nearest: "exact_match"')]);
   expect(await service.client.send(at)).toMatchObject({ state: 'completed', started_at: before.started_at });
 });
 

@@ -373,9 +373,8 @@ describe('steering and comparing', () => {
     expect([hosted.state, rows]).toEqual(['completed', [1]]);
     expect(await retry('--metric', 'exact_match', '--state', 'stale', 'failed')).toEqual([
       exitCodes.done,
-      expect.stringContaining('"to be steered" computes stale or failed scores of exact_match again.'),
+      expect.stringContaining('"to be steered" has nothing to run again: no score of exact_match is stale or failed.'),
     ]);
-    await watchExperiment(place);
     expect(await retry('--rows', '7')).toEqual([
       exitCodes.usage,
       expect.stringContaining('the run has no rows with the ordinals 7'),

@@ -97,6 +97,7 @@ export async function startExperimentService(url?: string) {
     selectRows: async () => Promise.reject(new Error('rows live in another store')),
     positionsOf: async () => Promise.reject(new Error('rows live in another store')),
     metricsOf: (run) => runScorers(scorers, run.projectId, run.experimentId),
+    lacksAny: async () => true,
     recordedMetrics: async () => [],
     async checkPrompt(templateVersionId, settings, { columnNames }) {
       const version = await prompts.version(templateVersionId);
