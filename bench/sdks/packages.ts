@@ -117,14 +117,6 @@ export const sdks: readonly Sdk[] = [
     sendsNo: ['tool'],
   },
   {
-    name: 'litellm',
-    registry: 'pip',
-    install: [...ofPython, 'litellm'],
-    program: ['litellm_calls.py'],
-    sendsNo: ['tool', 'session'],
-    environment: { USE_OTEL_LITELLM_REQUEST_SPAN: 'true' },
-  },
-  {
     name: 'haystack-ai',
     registry: 'pip',
     install: [...ofPython, 'haystack-ai', 'openinference-instrumentation-haystack'],
@@ -192,31 +184,5 @@ export const sdks: readonly Sdk[] = [
       'zod',
     ],
     program: ['langchain.mjs'],
-  },
-  {
-    name: 'langsmith',
-    registry: 'npm',
-    install: [...ofNode, 'langsmith', 'openai'],
-    program: ['langsmith.mjs'],
-    sendsNo: ['tool'],
-    environment: { LANGSMITH_TRACING: 'true' },
-  },
-  {
-    name: '@mastra/core',
-    registry: 'npm',
-    install: [...ofNode, '@mastra/core@1', '@mastra/observability@1', '@mastra/otel-exporter@1', '@ai-sdk/openai', 'zod'],
-    program: ['mastra.mjs'],
-  },
-  {
-    name: 'genkit',
-    registry: 'npm',
-    install: [
-      '@opentelemetry/sdk-trace-base@1.25.1',
-      '@opentelemetry/exporter-trace-otlp-proto@0.52.1',
-      'genkit',
-      '@genkit-ai/compat-oai',
-    ],
-    program: ['genkit.mjs'],
-    sendsNo: ['session', 'user'],
   },
 ];
