@@ -580,9 +580,10 @@ describe('running again', () => {
       ...{ rows: 0, judged: 2 },
       rerun: { again: 'scores', metric: 'correctness', state: ['failed'], executions: null },
     });
+    // None has failed any more: nothing is started, and what is told of is the run before.
     expect(await run({ metric: 'correctness', state: ['failed'], again: 'rows' })).toEqual({
       ...{ rows: 0, judged: 0 },
-      rerun: { again: 'rows', metric: 'correctness', state: ['failed'], executions: 0 },
+      rerun: { again: 'scores', metric: 'correctness', state: ['failed'], executions: null },
     });
     // The rows run again, and their new answers are judged.
     expect(await run({ metric: 'correctness', state: ['stale'], again: 'rows' })).toEqual({

@@ -257,7 +257,7 @@ describe('the gate', () => {
     const limits = ['--min', 'right=0.9'];
     expect((await command('gate', 'nightly', ...limits)).exitCode).toBe(10);
     const one = await command('compare', 'nightly', later);
-    expect(one.stderr).toMatch(/itself|same|twice/);
+    expect(one.stderr).toMatch(/are one experiment: name two that differ/);
     expect((await command('gate', later, ...limits)).exitCode).toBe(10);
     const drop = ['--max-drop', 'right=0.1'];
     expect((await command('gate', 'nightly', '--baseline', 'passed', ...drop)).exitCode).toBe(12);
