@@ -84,7 +84,7 @@ describe('every answer', () => {
   });
 
   test('to the root is a redirect without a page', async () => {
-    expect(await ask('/', 'localhost')).toMatchObject({ status: 302, headers: { location: '/docs' }, text: '' });
+    expect(await ask('/', 'localhost')).toMatchObject({ status: 302, headers: { location: 'docs' }, text: '' });
   });
 });
 
