@@ -1,10 +1,11 @@
 import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 
 /**
- * What a row's function gave, as the text that is recorded: texts as they are, everything else as JSON. Maps are objects, or lists of pairs where a key is
- * no text; sets are lists; bigints are numbers with all their digits, NaN and infinite numbers are written as they are called. What yields its parts one after the other (a
- * generator, a stream) is read to its end: parts of text are joined, others are a list. Null and undefined are no output.
- * @throws TypeError for what would lose its content: a function, a symbol, an object of a class that JSON shows as `{}`, a circular one
+ * What a row's function gave, as the text that is recorded: texts as they are, and so dates, addresses and what else JSON has as a text; everything else
+ * as JSON. Maps are objects, or lists of pairs where a key is no text; sets are lists; bigints are numbers with all their digits, NaN and infinite numbers
+ * are written as they are called. What yields its parts one after the other (a generator, a stream) is read to its end: parts of text are joined, others
+ * are a list. Null and undefined are no output.
+ * @throws TypeError for what would lose its content: a function, a symbol, an object of these alone or of a class that JSON shows as `{}`, a circular one
  */
 export async function outputText(given: unknown): Promise<string | null> {
   const value = await whole(given);
@@ -12,11 +13,20 @@ export async function outputText(given: unknown): Promise<string | null> {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  if (typeof value === 'function' || typeof value === 'symbol')
-    throw new TypeError(`the output is a ${typeof value}, and not what it returns`);
+  if (isNoData(value)) throw new TypeError(`the output is a ${typeof value}, and not what it returns`);
   const text = jsonWithBigInts(value, jsonable);
   if (text === undefined) throw new TypeError('the output has no form in JSON');
+  if (text.startsWith('"')) return JSON.parse(text) as string;
+  if (holdsNoData(value)) throw new TypeError('the output holds functions or symbols alone, of which JSON keeps nothing');
   return text;
+}
+
+const isNoData = (value: unknown): boolean => typeof value === 'function' || typeof value === 'symbol';
+
+/** True where JSON would show `{}`, or a list of nulls. */
+function holdsNoData(value: unknown): boolean {
+  const members = typeof value === 'object' && value !== null && !('toJSON' in value) ? Object.values(value) : [];
+  return members.length > 0 && members.every(isNoData);
 }
 
 /** All of what comes in parts, as one value. */

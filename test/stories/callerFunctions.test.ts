@@ -46,8 +46,11 @@ describe('an output', () => {
     ['a stream of Node.js', Readable.from(['x', 'y']), 'xy'],
     ['a stream of bytes, cut within a character', parts(bytes.slice(0, 2), bytes.slice(2)), 'Zürich'],
     ['a stream of the web', new Blob(['from ', 'the web']).stream(), 'from the web'],
-    ['a date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
-    ['an error', new TypeError('no'), '"TypeError: no"'],
+    ['a date, as the cell of a dataset has it', new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['an address', new URL('http://example.com/a b'), 'http://example.com/a%20b'],
+    ['a pattern', /x"y/g, '/x"y/g'],
+    ['an error', new TypeError('no'), 'TypeError: no'],
+    ['an object with a function beside its content', { text: 'x', again: () => 1 }, '{"text":"x"}'],
     ['an object of a class', Object.assign(new (class Answer {})(), { text: 'x' }), '{"text":"x"}'],
   ])('that is %s is recorded as text', async (_, given, text) => {
     expect(await outputText(given)).toBe(text);
@@ -61,6 +64,8 @@ describe('an output', () => {
     ['a response', new Response('x'), /the output is a Response, of which JSON keeps nothing/],
     ['an object that holds a promise', { later: Promise.resolve(1) }, /"later" in the output is a Promise/],
     ['circular', circular, /circular/],
+    ['an object of functions', { next: () => 1, done: Symbol('d') }, /the output holds functions or symbols alone/],
+    ['a list of functions', [() => 1], /the output holds functions or symbols alone/],
   ])('that is %s fails with that reason', async (_, given, reason) => {
     await expect(outputText(given)).rejects.toThrow(reason);
   });
