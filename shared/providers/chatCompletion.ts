@@ -39,8 +39,9 @@ export function createChatCompletion(request: OutboundGuard['request']): Complet
       throw connectionFailure(ENDPOINT, err);
     });
     const { status } = answer;
-    const said = parsedOrNothing(utf8.decode(answer.bytes));
-    if (status < 200 || status > 299) throw httpFailure(ENDPOINT, status, headersOf(answer.headers), said);
+    const text = utf8.decode(answer.bytes);
+    const said = parsedOrNothing(text);
+    if (status < 200 || status > 299) throw httpFailure(ENDPOINT, status, headersOf(answer.headers), said ?? text);
     return answerIn(said, status, headersOf(answer.headers));
   };
 }

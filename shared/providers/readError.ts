@@ -56,10 +56,15 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   ...{ api_error: 500, server_error: 500, unavailable: 503, service_unavailable: 503, bad_gateway: 502, upstream_error: 502 },
 };
 
+/** Characters of a plain text that are read. */
+const MAX_TEXT = 2_000;
+
 /** The error that the body of an answer describes, in any of the usual forms; undefined where there is none. */
 export function readError(body: unknown): DescribedError | undefined {
   // Google's endpoint for clients of OpenAI answers with a list of one.
   const top = Array.isArray(body) ? body[0] : body;
+  // Some proxies and servers answer with a plain text; a page is for people.
+  if (typeof top === 'string') return /^\s*</.test(top) ? undefined : readError({ error: top.slice(0, MAX_TEXT) });
   if (!isObject(top)) return undefined;
   const given = top.error ?? firstOf(top.errors);
   const nested = isObject(given) && isObject(given.error) ? given.error : given;
@@ -128,10 +133,10 @@ function secondsIn(values: readonly unknown[]): number | undefined {
 }
 
 const unsupported =
-  /unsupported|not supported|does(?: not|n't) support|not (?:a )?(?:valid|allowed|permitted|recogni[sz]ed)|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|deprecated|only the default|cannot be used|(?:is|are) (?:not available|unavailable)|no endpoints found|no longer|must (?:be|not)|use '?max_completion_tokens/i;
+  /unsupported|not supported|does(?: not|n't) support|not (?:a )?(?:valid|allowed|permitted|recogni[sz]ed)|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|deprecated|only the default|cannot be used|(?:is|are) (?:not available|unavailable)|no endpoints found|no longer|not enabled|enabled only|is disabled|must (?:be|not)|use '?max_completion_tokens/i;
 
 /** Words of endpoints that mean `response_format` and do not name it. */
-const aboutFormat = /json[_ ]?schema|json[_ ]mode|structured[_ ]outputs?|guided[_ ]decoding/i;
+const aboutFormat = /json[_ ]?schema|json[_ ]mode|structured[_ ]outputs?|guided[_ ]decoding|the requested parameters/i;
 
 /** Names of fields that the error names as not taken: by `param`, or in a text that says so. */
 function parametersIn({ param, code, loc, detail }: Fields, text: string): string[] {

@@ -285,19 +285,43 @@ describe('a field that the endpoint refuses', () => {
     expect(endpoint.requests.at(-1)?.body).toMatchObject({ response_format: { type: 'json_object' }, max_completion_tokens: 9 });
   });
 
-  test.each(['json_schema is not supported', 'Structured outputs are not supported by this model', 'JSON mode is unknown here'])(
-    'is found by what it is for: %s',
-    async (message) => {
-      endpoint.otherwise(
-        knowsNo({ response_format: (format) => ((format as Body).type === 'json_schema' ? { message } : undefined) }),
-      );
-      const format = { type: 'json_schema', json_schema: { name: 'verdict', schema: { type: 'object' } } };
-      const { adjustments } = await callerOf('model-x').complete(
-        callOf({ settings: { response_format: format }, mayLeaveOut: true }),
-      );
-      expect(adjustments).toEqual(['response_format is json_object, without the schema']);
-    },
-  );
+  const format = { type: 'json_schema', json_schema: { name: 'verdict', schema: { type: 'object' } } };
+  test.each([
+    'json_schema is not supported',
+    'Structured outputs are not supported by this model',
+    'JSON mode is unknown here',
+    'guided decoding is not enabled',
+    'response_format value as json_schema is enabled only for api versions 2024-08-01-preview and later',
+  ])('is found by what it is for: %s', async (message) => {
+    endpoint.otherwise(
+      knowsNo({ response_format: (given) => ((given as Body).type === 'json_schema' ? { message } : undefined) }),
+    );
+    const { adjustments } = await callerOf('model-x').complete(
+      callOf({ settings: { response_format: format }, mayLeaveOut: true }),
+    );
+    expect(adjustments).toEqual(['response_format is json_object, without the schema']);
+  });
+
+  test.each([
+    [
+      'a gateway that names none',
+      404,
+      { error: { code: 404, message: 'No endpoints found that can handle the requested parameters.' } },
+    ],
+    ['a plain text', 400, 'unknown field "response_format"'],
+    ['a text in JSON', 422, '"response_format: extra fields not permitted"'],
+  ])('is found in the answer of %s', async (_, status, refusal) => {
+    endpoint.otherwise((request, response) =>
+      (!('response_format' in request.body)
+        ? says('ok')
+        : typeof refusal === 'string'
+          ? sends(status, refusal)
+          : fails(status, refusal))(request, response),
+    );
+    const call = callOf({ settings: { response_format: format }, mayLeaveOut: true });
+    const { adjustments } = await callerOf('model-x').complete(call);
+    expect(adjustments).toEqual(['response_format is json_object, without the schema', 'response_format is not sent']);
+  });
 
   test('fails a row that asks for it, by its name, and is not asked for again and again', async () => {
     endpoint.otherwise(knowsNo({ temperature }));
