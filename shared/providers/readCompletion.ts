@@ -11,7 +11,7 @@ const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
  * @returns undefined where it is no chat completion
  */
 export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: boolean; failure: unknown }) | undefined {
-  const { choices, model, usage } = fieldsOf(body);
+  const { choices, model, usage, usageMetadata, x_groq } = fieldsOf(body);
   const choice = Array.isArray(choices) ? choices.find(isObject) : undefined;
   if (!choice) return undefined;
   const said = [choice.message, choice.delta].find(isObject);
@@ -30,7 +30,7 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
     ...(toolCalls.length > 0 && { toolCalls }),
     ...(typeof model === 'string' && { model }),
     ...(typeof choice.finish_reason === 'string' && { finishReason: choice.finish_reason }),
-    ...readUsage(usage ?? choice.usage ?? fieldsOf(fieldsOf(body).x_groq).usage),
+    ...readUsage(usage ?? choice.usage ?? usageMetadata ?? fieldsOf(x_groq).usage),
     isFailed: choice.finish_reason === 'error' || (isObject(choice.error) && text === '' && toolCalls.length === 0),
     failure: choice.error,
   };

@@ -119,6 +119,12 @@ describe('what was paid for is read', () => {
     expect(await ask()).toMatchObject({ text: 'four', ...expected });
   });
 
+  test('usage beside the choices, as Google names it', async () => {
+    const usageMetadata = { promptTokenCount: 12, candidatesTokenCount: 3, thoughtsTokenCount: 2, totalTokenCount: 17 };
+    endpoint.next(completes({ content: 'four' }, { usageMetadata }));
+    expect(await ask()).toMatchObject({ inputTokens: 12, outputTokens: 5, reasoningTokens: 2, totalTokens: 17 });
+  });
+
   test.each([
     ['<think> around it', { content: '<think>\n2 and 2\n</think>\n\nfour' }, {}],
     ['</think> behind it', { content: '2 and 2\n</think>\n\nfour' }, {}],
