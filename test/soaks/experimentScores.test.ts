@@ -159,9 +159,9 @@ test('a scorer that is edited amid a run judges nothing of it; the next run judg
   expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 60 });
   expect(asked()).toEqual(Array(60).fill('first'));
 
-  // It is named by its name or its column, and none of its values is missing.
+  // It is named by its name or its column; none of its values is missing, so nothing is started.
   await one.start({ rows_to_run: { metric: scorer.name, state: ['missing', 'failed'] } });
-  expect(await one.end()).toMatchObject({ state: 'completed', rerun: { metric: scorer.id } });
+  expect(await one.end()).toMatchObject({ state: 'completed', rerun: null });
   expect(asked()).toHaveLength(60);
   await one.start({ rows_to_run: { metric: scorer.id, state: ['stale'] } });
   expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 60 });
