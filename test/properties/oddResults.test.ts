@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defaultRunSettings, type ExperimentRow, type ExperimentRun } from '../../shared/experiments/experiment.ts';
+import type { ExperimentRow } from '../../shared/experiments/experiment.ts';
 import type { GivenResult } from '../../shared/experiments/recordableResult.ts';
 import { RowMemory } from '../../shared/experiments/rowMemory.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
@@ -18,6 +18,7 @@ import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { oddSpans } from '../support/oddSpans.ts';
+import { aRun } from '../support/runInMemory.ts';
 
 let dataDir: string;
 let clickhouse: ClickHouse;
@@ -48,30 +49,7 @@ const STORED = `SELECT toString(id) AS id, type, toString(trace_id) AS trace_id,
 
 /** Runs rows that come to these results, over the real record store. @returns what it holds then */
 async function recorded(results: readonly GivenResult[]) {
-  const run: ExperimentRun = {
-    experimentId: newId(),
-    projectId: newId(),
-    name: 'run',
-    projectName: 'project',
-    groupName: 'group',
-    createdBy: newId(),
-    datasetName: null,
-    runner: { kind: 'module', name: 'odd' },
-    settings: defaultRunSettings,
-    loggedMetrics: {},
-    failedRows: 'omit',
-    source: { kind: 'run' },
-    state: 'running',
-    workflowNumber: 1,
-    scoresLeftFrom: 1,
-    workflowId: 'project/run/1',
-    workflowProblem: null,
-    rowsToRun: 'missing',
-    rerun: null,
-    selectedRows: null,
-    trials: 1,
-    rowCount: results.length,
-  };
+  const run = aRun({ runner: { kind: 'module', name: 'odd' }, rowCount: results.length });
   const rows = results.map(
     (_, ordinal): ExperimentRow => ({
       rowId: newId(),
