@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const SOURCES = [
   'console/{src/**/*,index.html,vite.config.ts}',
   'client/*.ts',
-  'shared/{figures,filterText,wire}/*.ts',
+  'shared/{figures,filterText,records,wire}/*.ts',
   'package-lock.json',
 ];
 const BUILDER = join(ROOT, 'node_modules/vite/bin/vite.js');

@@ -1,3 +1,4 @@
+import { isFailure } from '../../../shared/records/failed.ts';
 import type { LogRecord } from '../data/records.ts';
 import { costText, countText, durationText, lineText, numberText, UNKNOWN } from '../parts/format.ts';
 import { KindMark } from '../parts/KindMark.tsx';
@@ -38,5 +39,5 @@ function messagesText(value: unknown): unknown {
 
 function StatusMark({ code }: { code: unknown }) {
   if (typeof code !== 'number') return <span className="quiet">{UNKNOWN}</span>;
-  return <span className={code >= 400 || code < 0 ? 'bad' : undefined}>{code}</span>;
+  return <span className={isFailure({ status_code: code }) ? 'bad' : undefined}>{code}</span>;
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
+import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
 import type { TraceAddress } from '../address/traceAddress.ts';
 import { traceQuery } from '../data/records.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
@@ -116,8 +117,7 @@ function fits(node: Record<string, unknown>, text: string): boolean {
   return ['name', 'type', 'model', 'id', 'error_message', 'input', 'output'].some((key) => {
     const value = node[key];
     if (value === null || value === undefined) return false;
-    const written =
-      typeof value === 'string' ? value : JSON.stringify(value, (_key, one) => (typeof one === 'bigint' ? String(one) : one));
+    const written = typeof value === 'string' ? value : jsonWithBigInts(value);
     return written.toLowerCase().includes(wanted);
   });
 }

@@ -1,3 +1,4 @@
+import { errorOf } from '../../../shared/records/failed.ts';
 import type { RecordNode } from '../data/records.ts';
 
 /** A record of a trace in its place: what tree, timeline and search look at. */
@@ -29,7 +30,7 @@ export function outlineOf(root: RecordNode): OutlineRow[] {
       ...{ node, depth, parent, size: 0 },
       start: Number.isNaN(began) || Number.isNaN(origin) ? undefined : began - origin,
       durationMs: typeof nanoseconds === 'number' || typeof nanoseconds === 'bigint' ? Number(nanoseconds) / 1e6 : undefined,
-      isFailed: isFailed(node),
+      isFailed: errorOf(node as Parameters<typeof errorOf>[0]) !== undefined,
     });
     for (const child of (node.spans ?? []).toReversed()) open.push({ node: child, depth: depth + 1, parent: at });
   }
@@ -40,9 +41,6 @@ export function outlineOf(root: RecordNode): OutlineRow[] {
   }
   return rows;
 }
-
-const isFailed = ({ status_code: code, error_message: message }: RecordNode): boolean =>
-  (typeof code === 'number' && (code >= 400 || code < 0)) || (typeof message === 'string' && message !== '');
 
 /** Places of the rows that are on the screen: those below a closed one are left out. */
 export function openPlaces(rows: readonly OutlineRow[], closed: ReadonlySet<string>): number[] {
