@@ -1,31 +1,26 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { existsSync } from 'node:fs';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildConsole } from '../../api/console/buildConsole.ts';
+import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { startTestService } from '../support/service.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 const EMAIL = 'admin@example.com';
 const PASSWORD = 'A-Password-of-the-service-1';
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-const program = '/usr/bin/chromium';
-describeWithServer('the console', { name: 'chromium', path: existsSync(program) ? program : undefined }, (executablePath) => {
+describeWithServer('the console', { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined }, (executablePath) => {
   let service: TestService;
-  let browser: Browser;
+  let pages: ConsoleBrowser;
   let project: TestProject;
-  const problems: string[] = [];
   beforeAll(async () => {
-    await buildConsole(() => undefined);
     service = await startTestService({ ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD });
-    browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
+    pages = await consoleBrowser(executablePath, service.url);
     project = await service.project();
     await logTraces();
   });
   afterAll(async () => {
-    await browser?.close();
+    await pages?.[Symbol.asyncDispose]();
     await service?.[Symbol.asyncDispose]();
   });
 
@@ -73,45 +68,17 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(program) 
     expect(logged.status).toBe(200);
   }
 
-  /** A page on which any error, or anything that the policy forbids, is a failure of the test. */
-  async function open(context: BrowserContext): Promise<Page> {
-    const page = await context.newPage();
-    page.on('pageerror', (err) => problems.push(`error: ${err.message}`));
-    page.on('console', (message) => {
-      // The first question of a browser that is not signed in is answered 401, and what is not there 404: browsers note both.
-      if (message.type() === 'error' && !/status of 40[14]/.test(message.text())) problems.push(`console: ${message.text()}`);
-    });
-    await page.addInitScript(() => {
-      const scope = globalThis as unknown as { document: EventTarget };
-      scope.document.addEventListener('securitypolicyviolation', (event) =>
-        console.error(`policy: ${(event as unknown as { violatedDirective: string }).violatedDirective}`),
-      );
-    });
-    return page;
-  }
-
-  async function signedIn(fields: { email?: string; key?: string } = {}, options = {}): Promise<Page> {
-    const page = await open(await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options }));
-    await page.goto(`${service.url}/`);
-    await signInOn(page, fields);
-    await page.getByRole('heading', { name: 'Projects' }).waitFor();
-    return page;
-  }
-
-  async function signInOn(page: Page, { email = EMAIL, key }: { email?: string; key?: string }) {
-    if (key === undefined) {
-      await page.getByLabel('E-mail').fill(email);
-      await page.getByLabel('Password').fill(PASSWORD);
-    } else await page.getByLabel('API key').fill(key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  }
+  const signedIn = ({ email = EMAIL, key }: { email?: string; key?: string } = {}, options = {}): Promise<Page> =>
+    pages.signedIn(key === undefined ? { email, password: PASSWORD } : { key }, options);
+  const signInOn = (page: Page, { email = EMAIL } = {}) => pages.signInOn(page, { email, password: PASSWORD });
+  const open = (context: BrowserContext) => pages.open(context);
 
   const recordsUrl = () => `${service.url}/console/p/${project.id}/records`;
   const rows = (page: Page) => page.getByRole('grid').getByRole('row');
   const total = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
   test('a wrong password keeps what was typed; a right one leads where the address meant', async () => {
-    const page = await open(await browser.newContext());
+    const page = await open(await pages.browser.newContext());
     await page.goto(`${recordsUrl()}?q=status_code+%3D+500`);
     await page.getByLabel('E-mail').fill(EMAIL);
     await page.getByLabel('Password').fill('wrong');
@@ -159,7 +126,7 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(program) 
   test('whoever does not see a project finds nothing at its address', async () => {
     const stranger = `stranger${project.id.slice(0, 8)}@example.com`;
     expect((await service.request('POST', '/users', { email: stranger, password: PASSWORD, role: 'user' })).status).toBe(200);
-    const page = await open(await browser.newContext());
+    const page = await open(await pages.browser.newContext());
     await page.goto(recordsUrl());
     await signInOn(page, { email: stranger });
     await page.getByRole('alert').filter({ hasText: 'There is nothing here' }).first().waitFor();
@@ -256,18 +223,12 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(program) 
       ['records', recordsUrl],
     ])('the page of %s has no violation that axe finds, at 1,440 and 320 px', async (name, url) => {
       const page =
-        name === 'sign-in' ? await open(await browser.newContext({ colorScheme })) : await signedIn({}, { colorScheme });
+        name === 'sign-in' ? await open(await pages.browser.newContext({ colorScheme })) : await signedIn({}, { colorScheme });
       for (const width of [1_440, 320]) {
         await page.setViewportSize({ width, height: 900 });
         await page.goto(url());
         await (name === 'records' ? total(page, '150 traces') : page.getByRole('heading').first().waitFor());
-        await page.evaluate(axe);
-        const found = await page.evaluate(() =>
-          (
-            globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
-          ).axe.run(),
-        );
-        expect(found.violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+        expect(await axeViolations(page)).toEqual([]);
         const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
         expect(overflow).toBeLessThanOrEqual(0);
       }
@@ -275,7 +236,7 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(program) 
   });
 
   test('no page had an error of its script, nor broke the policy', () => {
-    expect(problems).toEqual([]);
+    expect(pages.problems).toEqual([]);
   });
 
   test('files have a year and a policy; a missing one and a place below any path are answered', async () => {

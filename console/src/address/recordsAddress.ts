@@ -13,6 +13,8 @@ export interface RecordsAddress {
   sort?: string | undefined;
   /** Ids of the columns, in their order. */
   cols?: string[] | undefined;
+  /** Ids of the columns that stay at the left. */
+  pin?: string[] | undefined;
   /** Id of the record in the side panel. */
   open?: string | undefined;
 }
@@ -20,9 +22,13 @@ export interface RecordsAddress {
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
 
+function texts(value: unknown): string[] | undefined {
+  const all = Array.isArray(value) ? value.flatMap((one) => text(one) ?? []) : [];
+  return all.length > 0 ? all : undefined;
+}
+
 /** Reads the parameters of an address, whatever somebody wrote there. */
 export function recordsAddress(given: Record<string, unknown>): RecordsAddress {
-  const cols = Array.isArray(given.cols) ? given.cols.flatMap((one) => text(one) ?? []) : undefined;
   const read: RecordsAddress = {
     run: text(given.run),
     experiment: text(given.experiment),
@@ -31,7 +37,8 @@ export function recordsAddress(given: Record<string, unknown>): RecordsAddress {
     from: text(given.from),
     to: text(given.to),
     sort: text(given.sort),
-    cols: cols && cols.length > 0 ? cols : undefined,
+    cols: texts(given.cols),
+    pin: texts(given.pin),
     open: text(given.open),
   };
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));

@@ -63,7 +63,7 @@ function PreferencesMenu() {
       <button type="button" popoverTarget="preferences" className="plain">
         <span className="one-line">{user?.email ?? 'Account'}</span>
       </button>
-      <div popover="auto" id="preferences" className={styles.menu}>
+      <div popover="auto" id="preferences" className={`menu ${styles.menu}`}>
         <Choice
           label="Theme"
           value={theme}

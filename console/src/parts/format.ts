@@ -31,6 +31,19 @@ const ofLocal = (at: Date): [string, string] => [
   `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`,
 ];
 
+/** A moment as a field of a form has it, `2026-11-02T14:02:11` in this zone; empty for what is none. */
+export function inputTime(time: string | undefined, zone: Preferences['zone']): string {
+  const at = new Date(time ?? '');
+  if (Number.isNaN(at.getTime())) return '';
+  return (zone === 'UTC' ? ofUtc(at) : ofLocal(at)).join('T');
+}
+
+/** The moment in UTC that a field of a form means; undefined for an empty one. */
+export function timeOfInput(written: string, zone: Preferences['zone']): string | undefined {
+  const at = new Date(zone === 'UTC' && written !== '' ? `${written}Z` : written);
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+}
+
 export function durationText(nanoseconds: unknown): string {
   if (!isNumber(nanoseconds)) return UNKNOWN;
   const ms = Number(nanoseconds) / 1e6;

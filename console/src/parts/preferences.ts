@@ -5,10 +5,12 @@ export interface Preferences {
   theme: 'system' | 'light' | 'dark';
   rows: 'comfortable' | 'dense';
   zone: 'local' | 'UTC';
+  /** Pixels of columns that somebody made wider or narrower, by the column's id. */
+  widths: Readonly<Record<string, number>>;
 }
 
 const KEY = 'assay preferences';
-const usual: Preferences = { theme: 'system', rows: 'comfortable', zone: 'local' };
+const usual: Preferences = { theme: 'system', rows: 'comfortable', zone: 'local', widths: {} };
 const listeners = new Set<() => void>();
 let current = read();
 
@@ -30,6 +32,9 @@ export function setPreferences(changed: Partial<Preferences>): void {
   apply();
   for (const listener of listeners) listener();
 }
+
+/** Keeps the width of a column, in pixels. */
+export const setWidth = (id: string, pixels: number): void => setPreferences({ widths: { ...current.widths, [id]: pixels } });
 
 /** Writes on the page what style sheets look at. */
 export function apply(): void {

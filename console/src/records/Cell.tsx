@@ -1,43 +1,55 @@
-import { isFailure } from '../../../shared/records/failed.ts';
+import { type CSSProperties, memo, useState } from 'react';
 import type { LogRecord } from '../data/records.ts';
-import { costText, countText, durationText, lineText, numberText, UNKNOWN } from '../parts/format.ts';
-import { KindMark } from '../parts/KindMark.tsx';
-import { Time } from '../parts/Time.tsx';
+import { Icon } from '../parts/Icon.tsx';
+import { contentOf } from './cellContent.tsx';
+import { conditionOf } from './cellFilter.ts';
+import type { PlacedColumn } from './columnLayout.ts';
 import styles from './RecordTable.module.css';
-import { type ShownColumn, valueIn } from './recordColumns.ts';
+import { valueIn } from './recordColumns.ts';
 
-/** One value of a record, on one line. */
-export function Cell({ column, record }: { column: ShownColumn; record: LogRecord }) {
+interface Props {
+  id: string;
+  column: PlacedColumn;
+  record: LogRecord;
+  /** Keys act on it. */
+  isActive: boolean;
+  onFilter(condition: string): void;
+}
+
+/** One value of a record, on one line, with a button that filters by it. */
+export const Cell = memo(function Cell({ id, column, record, isActive, onFilter }: Props) {
+  const [isHovered, setHovered] = useState(false);
   const value = valueIn(record, column.id);
+  const condition = isHovered || isActive ? conditionOf(column, value) : undefined;
   return (
-    <div role="gridcell" className={column.isNumber ? `${styles.cell} number` : styles.cell}>
+    <div
+      role="gridcell"
+      id={id}
+      className={column.isNumber ? `${styles.cell} number` : styles.cell}
+      data-active={isActive || undefined}
+      data-pinned={column.left === undefined ? undefined : true}
+      style={leftOf(column)}
+      onPointerEnter={() => setHovered(true)}
+      onPointerLeave={() => setHovered(false)}
+    >
       {contentOf(column, value)}
+      {condition !== undefined && (
+        <button
+          type="button"
+          tabIndex={-1}
+          className={styles.only}
+          aria-label={`Only ${condition}`}
+          title={`Only ${condition} (f); without these: Shift`}
+          onClick={(event) => {
+            event.stopPropagation();
+            onFilter(event.shiftKey ? (conditionOf(column, value, { isExcluded: true }) ?? condition) : condition);
+          }}
+        >
+          <Icon name="filter" />
+        </button>
+      )}
     </div>
   );
-}
+});
 
-function contentOf({ id, type }: ShownColumn, value: unknown) {
-  if (id === 'type') return <KindMark kind={String(value)} />;
-  if (id === 'status_code') return <StatusMark code={value} />;
-  if (id.endsWith('_ns')) return durationText(value);
-  if (id === 'metrics/cost') return costText(value);
-  if (id.includes('tokens')) return countText(value);
-  if (value === null || value === undefined) return <span className="quiet">{UNKNOWN}</span>;
-  if (type === 'timestamp') return <Time at={String(value)} />;
-  if (typeof value === 'number' || typeof value === 'bigint') return numberText(value);
-  if (typeof value === 'boolean') return value ? 'true' : 'false';
-  if (type === 'string_list' && Array.isArray(value)) return value.length === 0 ? '' : value.join(', ');
-  return lineText(messagesText(value));
-}
-
-/** Of messages, the text of the last: an input's question, an output's answer. */
-function messagesText(value: unknown): unknown {
-  const last = Array.isArray(value) ? value.at(-1) : value;
-  const content = (last as { content?: unknown } | null | undefined)?.content;
-  return typeof content === 'string' && content !== '' ? content : value;
-}
-
-function StatusMark({ code }: { code: unknown }) {
-  if (typeof code !== 'number') return <span className="quiet">{UNKNOWN}</span>;
-  return <span className={isFailure({ status_code: code }) ? 'bad' : undefined}>{code}</span>;
-}
+export const leftOf = ({ left }: PlacedColumn): CSSProperties | undefined => (left === undefined ? undefined : { left });

@@ -1,15 +1,18 @@
 import { useState } from 'react';
 import type { Column } from '../data/records.ts';
+import { Icon } from '../parts/Icon.tsx';
 import styles from './RecordsPage.module.css';
 import type { ShownColumn } from './recordColumns.ts';
 import { useRecordsAddress } from './useRecordsView.ts';
 
 /** Which columns the table has, and in which order. */
 export function ColumnsMenu({ catalog, shown }: { catalog: readonly Column[]; shown: readonly ShownColumn[] }) {
-  const [, change] = useRecordsAddress();
+  const [{ pin = [] }, change] = useRecordsAddress();
   const [wanted, setWanted] = useState('');
   const ids = shown.map(({ id }) => id);
   const set = (cols: string[] | undefined) => change({ cols }, { replace: true });
+  const setPinned = (id: string) =>
+    change({ pin: pin.includes(id) ? pin.filter((one) => one !== id) : [...pin, id] }, { replace: true });
   const others = catalog.filter(
     ({ id, label }) => !ids.includes(id) && `${id} ${label}`.toLowerCase().includes(wanted.toLowerCase()),
   );
@@ -17,10 +20,11 @@ export function ColumnsMenu({ catalog, shown }: { catalog: readonly Column[]; sh
     ids.map((id, at) => (at === index - 1 ? ids[index] : at === index ? ids[index - 1] : id) as string);
   return (
     <>
-      <button type="button" popoverTarget="columns">
+      <button type="button" popoverTarget="columns" className={styles.iconed}>
+        <Icon name="columns" />
         Columns
       </button>
-      <div popover="auto" id="columns" className={styles.columns}>
+      <div popover="auto" id="columns" className={`menu ${styles.columns}`}>
         {shown.map(({ id, label }, index) => (
           <div key={id} className={styles.column}>
             <label>
@@ -29,11 +33,21 @@ export function ColumnsMenu({ catalog, shown }: { catalog: readonly Column[]; sh
             </label>
             <button
               type="button"
+              className="plain"
+              aria-pressed={pin.includes(id)}
+              aria-label={`Keep ${label} at the left`}
+              onClick={() => setPinned(id)}
+            >
+              <Icon name="pin" />
+            </button>
+            <button
+              type="button"
+              className="plain"
               disabled={index === 0}
               aria-label={`Move ${label} to the left`}
               onClick={() => set(moved(index))}
             >
-              ↑
+              <Icon name="up" />
             </button>
           </div>
         ))}
@@ -57,7 +71,7 @@ export function ColumnsMenu({ catalog, shown }: { catalog: readonly Column[]; sh
             Show {wanted}
           </button>
         )}
-        <button type="button" onClick={() => set(undefined)}>
+        <button type="button" onClick={() => change({ cols: undefined, pin: undefined }, { replace: true })}>
           As usual
         </button>
       </div>

@@ -1,17 +1,19 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useEffect, useMemo } from 'react';
+import { useCallback, useEffect, useMemo } from 'react';
 import { recordsQuery } from '../data/records.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
 import { countText } from '../parts/format.ts';
 import { LoadingNote } from '../parts/notes.tsx';
 import { useKeys } from '../parts/useKeys.ts';
 import { ColumnsMenu } from './ColumnsMenu.tsx';
+import { withCondition } from './cellFilter.ts';
 import { FilterBar } from './FilterBar.tsx';
 import { NoRecords } from './NoRecords.tsx';
 import { RecordPanel } from './RecordPanel.tsx';
 import styles from './RecordsPage.module.css';
 import { RecordTable } from './RecordTable.tsx';
 import { RunPicker } from './RunPicker.tsx';
+import { useChoice } from './useChoice.ts';
 import { type RecordsView, useRecordsAddress, useRecordsView } from './useRecordsView.ts';
 
 /** The records of a run in a table under a filter, with one of them at its side. All that is chosen is in the address. */
@@ -51,6 +53,22 @@ function Records({ view }: { view: RecordsView }) {
     const next = records[at < 0 ? 0 : at + step];
     if (next) change({ open: next.id }, { replace: at >= 0 });
   };
+  const choice = useChoice(JSON.stringify([view.run, view.kind, address.q, address.from, address.to]));
+  const isOpen = address.open !== undefined;
+  const onOpen = useCallback((id: string) => change({ open: id }, { replace: isOpen }), [change, isOpen]);
+  const onFilter = useCallback(
+    (condition: string) => change({ q: withCondition(address.q ?? '', condition), open: undefined }),
+    [change, address.q],
+  );
+  const onChoose = useCallback(
+    (id: string, toHere: boolean) =>
+      choice.toggle(
+        id,
+        toHere,
+        records.map((one) => one.id),
+      ),
+    [choice, records],
+  );
   useKeys({ j: () => move(1), k: () => move(-1), Escape: () => address.open && change({ open: undefined }) });
   useEffect(() => {
     if (at >= records.length - 10 && at >= 0 && hasNextPage && !isFetchingNextPage) void fetchNextPage();
@@ -80,7 +98,7 @@ function Records({ view }: { view: RecordsView }) {
       <div className={styles.split}>
         {shown && records.length > 0 && total !== undefined && (
           <RecordTable
-            {...{ records, total, columns: shown, projectId: view.projectId, kind: view.kind }}
+            {...{ records, total, columns: shown, kind: view.kind, choice, onOpen, onChoose, onFilter }}
             isOld={found.isPlaceholderData}
             onEnd={() => hasNextPage && !isFetchingNextPage && void fetchNextPage()}
           />

@@ -7,6 +7,8 @@ export interface ShownColumn {
   /** Of the catalog: text, timestamp, number kinds and so on; undefined where the catalog does not have the column. */
   type: string | undefined;
   width: number;
+  /** How a filter compares its values; undefined where it cannot. */
+  filterType: string | undefined;
   isNumber: boolean;
   isSortable: boolean;
 }
@@ -93,12 +95,16 @@ export function shownColumns(ids: readonly string[], catalog: readonly Column[])
       id,
       label: labelOf(id, column),
       type: column?.data_type ?? undefined,
+      filterType: column ? (column.filterable ? column.filter_type : undefined) : mapType(id),
       width: widths[id] ?? (isNumber ? 96 : 160),
       isNumber,
       isSortable: column ? column.sortable : id.includes('/'),
     };
   });
 }
+
+/** Keys of the two maps are in no catalog, and compared as texts. */
+const mapType = (id: string): string | undefined => (/^(?:user|dataset)_metadata\//.test(id) ? 'text' : undefined);
 
 const shortLabels: Record<string, string> = { created_at: 'Time', status_code: 'Status' };
 const labelOf = (id: string, column: Column | undefined): string =>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useCallback, useMemo } from 'react';
 import { FilterTextError } from '../../../shared/filterText/filterSyntax.ts';
 import { type FilterColumn, type FilterTree, parseFilterText, timeOf } from '../../../shared/filterText/parseFilterText.ts';
 import type { RecordsAddress } from '../address/recordsAddress.ts';
@@ -16,13 +16,16 @@ const from = '/signed in/p/$projectId/records';
 export function useRecordsAddress(): [RecordsAddress, ChangeAddress] {
   const address = useSearch({ from });
   const navigate = useNavigate({ from: '/p/$projectId/records' });
-  const change: ChangeAddress = (changed, { replace } = { replace: false }) =>
-    void navigate({ search: (before) => withoutUndefined({ ...before, ...changed }), replace });
+  const change = useCallback<ChangeAddress>(
+    (changed, { replace } = { replace: false }) =>
+      void navigate({ search: (before) => withoutEmpty({ ...before, ...changed }), replace }),
+    [navigate],
+  );
   return [address, change];
 }
 
-const withoutUndefined = (address: RecordsAddress): RecordsAddress =>
-  Object.fromEntries(Object.entries(address).filter(([, value]) => value !== undefined));
+const withoutEmpty = (address: RecordsAddress): RecordsAddress =>
+  Object.fromEntries(Object.entries(address).filter(([, value]) => value !== undefined && value.length > 0));
 
 /** What the address of the page means, with the catalog of its run. */
 export function useRecordsView() {

@@ -1,0 +1,50 @@
+import type { Preferences } from '../parts/preferences.ts';
+import type { ShownColumn } from './recordColumns.ts';
+
+/** Pixels of the column that selects rows. */
+export const SELECT_WIDTH = 40;
+const NARROWEST = 48;
+const WIDEST = 1_200;
+
+/** A column in its place: `left` is the distance in pixels at which a pinned one stays. */
+export interface PlacedColumn extends ShownColumn {
+  left: number | undefined;
+}
+
+/** The pinned columns first, each as wide as the person left it. */
+export function placed(
+  columns: readonly ShownColumn[],
+  pinned: readonly string[],
+  widths: Preferences['widths'],
+): PlacedColumn[] {
+  const isPinned = ({ id }: ShownColumn) => pinned.includes(id);
+  let left = SELECT_WIDTH;
+  return [...columns.filter(isPinned), ...columns.filter((one) => !isPinned(one))].map((column) => {
+    const width = widths[column.id] ?? column.width;
+    const at = { ...column, width, left: isPinned(column) ? left : undefined };
+    left += width;
+    return at;
+  });
+}
+
+/** Of a CSS grid; the last column takes what is left. */
+export const templateOf = (columns: readonly PlacedColumn[]): string =>
+  [
+    `${SELECT_WIDTH}px`,
+    ...columns.map(({ width }, index) => (index === columns.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`)),
+  ].join(' ');
+
+export const widthOf = (columns: readonly PlacedColumn[]): number =>
+  columns.reduce((sum, { width }) => sum + width, SELECT_WIDTH);
+
+export const fittingWidth = (width: number): number => Math.round(Math.min(WIDEST, Math.max(NARROWEST, width)));
+
+/** The ids with one of them at the place of another. */
+export function movedTo(ids: readonly string[], id: string, target: string): string[] {
+  const from = ids.indexOf(id);
+  const to = ids.indexOf(target);
+  if (from < 0 || to < 0 || from === to) return [...ids];
+  const others = ids.filter((one) => one !== id);
+  others.splice(to, 0, id);
+  return others;
+}

@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
+
+const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
+describeWithServer('the table of records', program, (executablePath) => {
+  let service: TestService;
+  let pages: ConsoleBrowser;
+  let project: TestProject;
+  let page: Page;
+
+  beforeAll(async () => {
+    service = await sharedTestService();
+    pages = await consoleBrowser(executablePath, service.url);
+    project = await service.project();
+    const { body: stream } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
+    const traces = Array.from({ length: 40 }, (_, index) => ({
+      name: `answer ${index}`,
+      created_at: new Date(Date.UTC(2026, 0, 2, 12, index)).toISOString(),
+      input: `question ${index % 4}`,
+      output: `reply ${index}`,
+      status_code: index % 10 === 9 ? 500 : 200,
+      tags: index % 2 === 0 ? ['even'] : ['odd'],
+      user_metadata: { customer: `c${index % 5}` },
+    }));
+    const body = { log_stream_id: (stream as { id: string }).id, traces };
+    expect((await service.request('POST', `/projects/${project.id}/traces`, body)).status).toBe(200);
+    page = await pages.signedIn({ key: service.apiKey });
+  });
+  afterAll(async () => {
+    expect(pages?.problems).toEqual([]);
+    await pages?.[Symbol.asyncDispose]();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  const show = (query = '') => page.goto(`${service.url}/console/p/${project.id}/records${query}`);
+  const total = (text: string, on = page) => on.getByRole('status').filter({ hasText: text }).waitFor();
+  const row = (index: number) =>
+    page
+      .getByRole('grid')
+      .getByRole('row')
+      .nth(index + 1);
+  const cell = (text: string) => page.getByRole('gridcell', { name: text, exact: true }).first();
+  const heads = () => page.getByRole('columnheader').allInnerTexts();
+  const filter = () => page.getByLabel('Filter', { exact: true });
+
+  test('a cell filters by its value, or leaves it out; Back, reload and the link of another account show the same', async () => {
+    await show();
+    await total('40 traces');
+    await cell('500').hover();
+    await page.getByRole('button', { name: 'Only status_code = 500' }).click();
+    await total('4 traces');
+    await cell('question 1').hover();
+    await page.getByRole('button', { name: 'Only input = "question 1"' }).click({ modifiers: ['Shift'] });
+    await total('2 traces');
+    expect(await filter().inputValue()).toBe('status_code = 500 and not input = "question 1"');
+    await page.reload();
+    await total('2 traces');
+    const link = page.url();
+    await page.goBack();
+    await total('4 traces');
+    const other = await pages.signedIn({ key: service.apiKey });
+    await other.goto(link);
+    await total('2 traces', other);
+    await other.context().close();
+  });
+
+  test('keys choose a cell of the open record and filter by it', async () => {
+    await show();
+    await row(0).click();
+    await page.getByRole('grid').focus();
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+    await page.keyboard.press('f');
+    await total('10 traces');
+    expect(await filter().inputValue()).toBe('input = "question 3"');
+  });
+
+  test('a column is dragged to another place, by mouse, and stays there after a reload', async () => {
+    await show();
+    await total('40 traces');
+    await page.getByRole('columnheader', { name: 'Output' }).dragTo(page.getByRole('columnheader', { name: 'Name' }));
+    await expect.poll(heads).toEqual(['', 'Time', 'Output', 'Name', 'Input', 'Status', 'Latency', 'Tokens', 'Cost']);
+    await page.reload();
+    await total('40 traces');
+    expect((await heads())[2]).toBe('Output');
+  });
+
+  test('the edge of a column makes it wider, by mouse and by keys, and stays after a reload', async () => {
+    await show();
+    await total('40 traces');
+    const edge = page.getByRole('separator', { name: 'Width of Name' });
+    const width = async () => Number(await edge.getAttribute('aria-valuenow'));
+    const before = await width();
+    const box = (await edge.boundingBox()) as { x: number; y: number };
+    await page.mouse.move(box.x + 4, box.y + 8);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 64, box.y + 8, { steps: 3 });
+    await page.mouse.up();
+    await expect.poll(width).toBe(before + 60);
+    await edge.press('ArrowLeft');
+    await expect.poll(width).toBe(before + 44);
+    await page.reload();
+    await expect.poll(width).toBe(before + 44);
+    expect((await page.getByRole('columnheader', { name: 'Name' }).boundingBox())?.width).toBe(before + 44);
+  });
+
+  test('a pinned column stays at the left while the others are scrolled', async () => {
+    await show('?cols=["created_at","input","output","name","status_code","metrics/duration_ns","tags","metrics/cost"]');
+    await total('40 traces');
+    await page.setViewportSize({ width: 720, height: 700 });
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('button', { name: 'Keep Name at the left' }).click();
+    await page.keyboard.press('Escape');
+    expect((await heads()).slice(0, 3)).toEqual(['', 'Name', 'Time']);
+    const grid = page.getByRole('grid');
+    await grid.evaluate((element) => element.scrollTo(400, 0));
+    await expect.poll(async () => (await page.getByRole('columnheader', { name: 'Name' }).boundingBox())?.x).toBe(40);
+    await page.reload();
+    await total('40 traces');
+    expect((await heads())[1]).toBe('Name');
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  test('two moments in the zone that was chosen narrow the table; the address has them in UTC', async () => {
+    await show();
+    await total('40 traces');
+    await page.getByRole('button', { name: /Time range/ }).click();
+    await page.getByLabel('From').fill('2026-01-02T12:10:00');
+    await page.getByLabel('Until').fill('2026-01-02T12:20:00');
+    await page.getByRole('button', { name: 'Show these times' }).click();
+    const utc = new Date(2026, 0, 2, 12, 10).toISOString();
+    await page.waitForURL((url) => url.searchParams.get('from') === utc);
+    await page
+      .getByRole('button', { name: /Time range/ })
+      .filter({ hasText: '12:10:00' })
+      .waitFor();
+    await page.goBack();
+    await total('40 traces');
+  });
+});
