@@ -1,3 +1,5 @@
+import { type DetailTab, detailTab } from './traceAddress.ts';
+
 /** What the address of the records page holds: everything that a copied link must show again. */
 export interface RecordsAddress {
   /** Id of a log stream or experiment; the newest log stream without it. */
@@ -17,6 +19,7 @@ export interface RecordsAddress {
   pin?: string[] | undefined;
   /** Id of the record in the side panel. */
   open?: string | undefined;
+  tab?: DetailTab | undefined;
 }
 
 const text = (value: unknown): string | undefined =>
@@ -40,6 +43,7 @@ export function recordsAddress(given: Record<string, unknown>): RecordsAddress {
     cols: texts(given.cols),
     pin: texts(given.pin),
     open: text(given.open),
+    tab: detailTab(given.tab),
   };
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
 }

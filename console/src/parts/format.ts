@@ -53,6 +53,12 @@ export function durationText(nanoseconds: unknown): string {
 export const costText = (usd: unknown): string => (isNumber(usd) ? dollars(Number(usd)) : UNKNOWN);
 export const countText = (count: unknown): string => (isNumber(count) ? count.toLocaleString('en-US') : UNKNOWN);
 
+/** `412 B`, `3.1 kB`, `20 MB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  return bytes < 1e6 ? `${Number((bytes / 1e3).toPrecision(2))} kB` : `${Number((bytes / 1e6).toPrecision(3))} MB`;
+}
+
 /** A number to as many places as tell values apart at a glance. */
 export const numberText = (value: number | bigint): string =>
   typeof value === 'bigint' || Number.isInteger(value) ? value.toLocaleString('en-US') : String(Number(value.toPrecision(4)));

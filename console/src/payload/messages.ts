@@ -1,10 +1,13 @@
+import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
+import { type ContentPart, contentPartsOf, isContent } from './contentParts.ts';
+
 /** A message of a conversation as it is shown. */
 export interface Message {
   role: string;
-  text: string;
-  /** Parts of the content that are no text: images, files. */
-  others: unknown[];
+  parts: ContentPart[];
   toolCalls: { name: string; arguments: string }[];
+  /** Of a tool's answer: the name of the tool that was called. */
+  answerOf: string | undefined;
 }
 
 /**
@@ -12,30 +15,30 @@ export interface Message {
  * @param value as the interface answers it
  */
 export function messagesOf(value: unknown): Message[] | undefined {
+  if (isContent(value)) return [{ role: '', parts: contentPartsOf(value), toolCalls: [], answerOf: undefined }];
   const all = Array.isArray(value) ? value : [value];
   if (all.length === 0 || !all.every(isMessage)) return undefined;
-  return all.map((one) => ({
-    role: one.role,
-    ...contentOf(one.content),
-    toolCalls: (Array.isArray(one.tool_calls) ? one.tool_calls : []).map(toolCallOf),
-  }));
+  const names = new Map<unknown, string>();
+  return all.map((one) => {
+    const toolCalls = (Array.isArray(one.tool_calls) ? one.tool_calls : []).map((call: GivenCall) => {
+      const name = String(call?.function?.name ?? '');
+      names.set(call?.id, name);
+      return { name, arguments: String(call?.function?.arguments ?? '') };
+    });
+    return {
+      role: one.role,
+      parts: contentPartsOf(one.content),
+      toolCalls,
+      answerOf: one.role === 'tool' ? names.get(one.tool_call_id) : undefined,
+    };
+  });
 }
 
-type Given = { role: string; content?: unknown; tool_calls?: unknown };
+type GivenCall = { id?: unknown; function?: { name?: unknown; arguments?: unknown } };
+type Given = { role: string; content?: unknown; tool_calls?: unknown; tool_call_id?: unknown };
 
 const isMessage = (value: unknown): value is Given =>
   typeof value === 'object' && value !== null && typeof (value as Given).role === 'string';
-
-function contentOf(content: unknown): { text: string; others: unknown[] } {
-  if (typeof content === 'string') return { text: content, others: [] };
-  if (!Array.isArray(content)) return { text: '', others: content === null || content === undefined ? [] : [content] };
-  const texts = content.filter((part): part is { text: string } => typeof part?.text === 'string');
-  return { text: texts.map(({ text }) => text).join('\n'), others: content.filter((part) => typeof part?.text !== 'string') };
-}
-
-function toolCallOf(call: { function?: { name?: unknown; arguments?: unknown } }) {
-  return { name: String(call?.function?.name ?? ''), arguments: String(call?.function?.arguments ?? '') };
-}
 
 /** The documents of a retriever's output; undefined where it is something else. */
 export function documentsOf(value: unknown): { content: string; metadata: unknown }[] | undefined {
@@ -43,6 +46,32 @@ export function documentsOf(value: unknown): { content: string; metadata: unknow
   const isDocument = (one: unknown): one is { content: string; metadata?: unknown } =>
     typeof one === 'object' && one !== null && typeof (one as { content?: unknown }).content === 'string' && !('role' in one);
   return value.every(isDocument) ? value.map(({ content, metadata }) => ({ content, metadata })) : undefined;
+}
+
+/** An input or output as text alone, for reading and copying. */
+export function plainText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return value;
+  const documents = documentsOf(value);
+  if (documents) return documents.map(({ content }) => content).join('\n\n');
+  const messages = messagesOf(value);
+  if (!messages) return jsonWithBigInts(value, undefined, 2);
+  return messages
+    .map(({ role, parts, toolCalls }) =>
+      [
+        ...(role === '' ? [] : [`${role}:`]),
+        ...parts.map(partText),
+        ...toolCalls.map((call) => `calls ${call.name}(${call.arguments})`),
+      ].join('\n'),
+    )
+    .join('\n\n');
+}
+
+function partText(part: ContentPart): string {
+  if (part.kind === 'text') return part.text;
+  if (part.kind === 'json') return jsonWithBigInts(part.value, undefined, 2);
+  if (part.kind === 'elsewhere') return `[${part.what}: ${part.address}]`;
+  return part.kind === 'image' ? '[image]' : `[file ${part.name}]`;
 }
 
 /** The value of a text that is JSON of an object or list; undefined for any other. Beyond `MOST_CHARACTERS` it stays text. */

@@ -20,7 +20,7 @@ export function ColumnsMenu({ catalog, shown }: { catalog: readonly Column[]; sh
     ids.map((id, at) => (at === index - 1 ? ids[index] : at === index ? ids[index - 1] : id) as string);
   return (
     <>
-      <button type="button" popoverTarget="columns" className={styles.iconed}>
+      <button type="button" popoverTarget="columns" className="iconed">
         <Icon name="columns" />
         Columns
       </button>

@@ -21,7 +21,7 @@ interface Props {
 
 /** The record that is open at the side of the table. Keys and buttons go on to the next under the same filter. */
 export function RecordPanel({ projectId, kind, id, record, place, onMove }: Props) {
-  const [, change] = useRecordsAddress();
+  const [{ tab }, change] = useRecordsAddress();
   const { data, error, refetch } = useQuery(recordQuery(projectId, kind, id));
   const traceId = useMemo(() => traceOf(kind, id, data ?? record), [kind, id, data, record]);
   return (
@@ -56,7 +56,13 @@ export function RecordPanel({ projectId, kind, id, record, place, onMove }: Prop
       {error ? (
         <ErrorNote error={error} onRetry={() => void refetch()} />
       ) : data ? (
-        <RecordDetail key={id} record={data} projectId={projectId} />
+        <RecordDetail
+          key={id}
+          record={data}
+          projectId={projectId}
+          tab={tab}
+          onTab={(next) => change({ tab: next }, { replace: true })}
+        />
       ) : (
         <LoadingNote what="the record" />
       )}

@@ -30,7 +30,7 @@ export function TimeRange() {
   };
   return (
     <>
-      <button type="button" popoverTarget="times" className={styles.iconed}>
+      <button type="button" popoverTarget="times" className="iconed">
         <Icon name="clock" />
         <span className="only-read">Time range: </span>
         {labelOf(from, to, zone)}

@@ -1,90 +1,72 @@
-import { useState } from 'react';
 import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
-import { home } from '../address/home.ts';
+import type { DetailTab } from '../address/traceAddress.ts';
 import type { RecordNode } from '../data/records.ts';
-import { CopyButton } from '../parts/CopyButton.tsx';
-import { costText, countText, durationText } from '../parts/format.ts';
 import { KindMark } from '../parts/KindMark.tsx';
-import { Time } from '../parts/Time.tsx';
+import { Tabs } from '../parts/Tabs.tsx';
+import { useKeys } from '../parts/useKeys.ts';
 import { JsonTree } from '../payload/JsonTree.tsx';
+import { LongText } from '../payload/LongText.tsx';
+import { plainText } from '../payload/messages.ts';
 import { Payload } from '../payload/Payload.tsx';
+import { CopyMenu } from './CopyMenu.tsx';
+import { RecordFacts } from './RecordFacts.tsx';
 import { Scores } from './Scores.tsx';
 import styles from './TracePage.module.css';
 
+interface Props {
+  record: RecordNode;
+  projectId: string;
+  tab: DetailTab | undefined;
+  onTab(tab: DetailTab | undefined): void;
+}
+
+const tabs = [
+  ['talk', 'Conversation'],
+  ['text', 'Text'],
+  ['json', 'JSON'],
+] as const;
+
 /** One record with all that it has: what went in and out, its figures, scores, metadata. */
-export function RecordDetail({ record, projectId }: { record: RecordNode; projectId: string }) {
-  const [isJson, setJson] = useState(false);
+export function RecordDetail({ record, projectId, tab = 'talk', onTab }: Props) {
   const { spans: _spans, traces: _traces, ...own } = record;
+  const choose = (next: DetailTab) => onTab(next === 'talk' ? undefined : next);
+  useKeys({ 1: () => choose('talk'), 2: () => choose('text'), 3: () => choose('json') });
   const failure = typeof record.error_message === 'string' && record.error_message !== '' ? record.error_message : undefined;
   return (
     <article className={styles.detail} aria-label={`${record.type} ${String(record.name ?? '')}`}>
       <div className={styles.detailHead}>
         <KindMark kind={record.type} />
         <h2>{String(record.name ?? record.type)}</h2>
-        <button type="button" aria-pressed={isJson} onClick={() => setJson(!isJson)}>
-          JSON
-        </button>
-        <CopyButton label="Copy as curl" text={() => curlOf(record, projectId)} />
-        <CopyButton label="Copy JSON" text={() => jsonWithBigInts(own, undefined, 2)} />
+        <CopyMenu record={record} projectId={projectId} />
       </div>
+      <RecordFacts record={record} />
       {failure !== undefined && <pre className={styles.problem}>{failure}</pre>}
-      {isJson ? (
-        <JsonTree value={own} />
-      ) : (
-        <>
-          <Facts record={record} />
-          <Scores record={record} />
-          <section aria-label="Input">
-            <h2>Input</h2>
-            <Payload value={record.input} />
-          </section>
-          <section aria-label="Output">
-            <h2>Output</h2>
-            <Payload value={record.output} />
-          </section>
-          {record.dataset_output !== null && record.dataset_output !== undefined && (
-            <section aria-label="Reference">
-              <h2>Reference</h2>
-              <Payload value={record.dataset_output} />
-            </section>
-          )}
-          <MapSection title="Metadata" value={record.user_metadata} />
-          <MapSection title="Dataset metadata" value={record.dataset_metadata} />
-        </>
-      )}
+      <Tabs label="How it is shown" tabs={tabs} chosen={tab} onChoose={choose}>
+        {tab === 'json' ? (
+          <JsonTree value={own} />
+        ) : (
+          <>
+            <Scores record={record} />
+            <Side title="Input" value={record.input} isText={tab === 'text'} />
+            <Side title="Output" value={record.output} isText={tab === 'text'} />
+            {record.dataset_output !== null && record.dataset_output !== undefined && (
+              <Side title="Reference" value={record.dataset_output} isText={tab === 'text'} />
+            )}
+            <MapSection title="Metadata" value={record.user_metadata} />
+            <MapSection title="Dataset metadata" value={record.dataset_metadata} />
+          </>
+        )}
+      </Tabs>
     </article>
   );
 }
 
-function Facts({ record }: { record: RecordNode }) {
-  const metrics = (record.metrics ?? {}) as Record<string, unknown>;
-  const tokens = [metrics.num_input_tokens, metrics.num_output_tokens].some((one) => one !== undefined && one !== null);
-  const facts: [string, React.ReactNode][] = [
-    ['Time', <Time key="time" at={String(record.created_at)} />],
-    ['Latency', durationText(metrics.duration_ns)],
-    ...(record.model ? ([['Model', String(record.model)]] as [string, string][]) : []),
-    ...(tokens
-      ? ([['Tokens', `${countText(metrics.num_input_tokens)} in, ${countText(metrics.num_output_tokens)} out`]] as [
-          string,
-          string,
-        ][])
-      : []),
-    ...(metrics.cost === undefined ? [] : ([['Cost', costText(metrics.cost)]] as [string, string][])),
-    ...(record.counted_usage === 'none' ? ([['Usage', 'not counted: a call above it has it']] as [string, string][]) : []),
-    ['Status', record.status_code === null || record.status_code === undefined ? '–' : String(record.status_code)],
-    ...(Array.isArray(record.tags) && record.tags.length > 0 ? ([['Tags', record.tags.join(', ')]] as [string, string][]) : []),
-    ['Id', <code key="id">{record.id}</code>],
-    ...(record.external_id ? ([['External id', String(record.external_id)]] as [string, string][]) : []),
-  ];
+function Side({ title, value, isText }: { title: string; value: unknown; isText: boolean }) {
   return (
-    <dl className={styles.facts}>
-      {facts.map(([name, value]) => (
-        <div key={name} style={{ display: 'contents' }}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      {isText ? <LongText text={plainText(value)} /> : <Payload value={value} />}
+    </section>
   );
 }
 
@@ -93,10 +75,10 @@ function MapSection({ title, value }: { title: string; value: unknown }) {
   if (entries.length === 0) return null;
   return (
     <section aria-label={title}>
-      <h2>{title}</h2>
-      <dl className={styles.facts}>
+      <h3>{title}</h3>
+      <dl className={styles.map}>
         {entries.map(([key, one]) => (
-          <div key={key} style={{ display: 'contents' }}>
+          <div key={key}>
             <dt>{key}</dt>
             <dd>{typeof one === 'string' ? one : jsonWithBigInts(one)}</dd>
           </div>
@@ -105,8 +87,3 @@ function MapSection({ title, value }: { title: string; value: unknown }) {
     </section>
   );
 }
-
-const curlOf = ({ type, id }: RecordNode, projectId: string): string => {
-  const kind = type === 'trace' || type === 'session' ? `${type}s` : 'spans';
-  return `curl -sS ${home.api}/v2/projects/${projectId}/${kind}/${id} -H "Service-API-Key: $SERVICE_API_KEY"`;
-};

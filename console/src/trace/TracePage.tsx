@@ -9,11 +9,13 @@ import { costText, countText, durationText } from '../parts/format.ts';
 import { LoadingNote } from '../parts/notes.tsx';
 import { Time } from '../parts/Time.tsx';
 import { useKeys } from '../parts/useKeys.ts';
+import { KindsMenu } from './KindsMenu.tsx';
 import { nextPlace, openPlaces, outlineOf, slowestPlace } from './outline.ts';
 import { RecordDetail } from './RecordDetail.tsx';
 import styles from './TracePage.module.css';
 import { TraceTree } from './TraceTree.tsx';
 
+const nothing: readonly string[] = [];
 const from = '/signed in/p/$projectId/traces/$traceId';
 
 /** A trace: its tree with the times on the left, the chosen span on the right. */
@@ -32,7 +34,8 @@ function Trace({ projectId, trace }: { projectId: string; trace: Parameters<type
     void navigate({ search: (before) => ({ ...before, ...changed }), replace });
   const rows = useMemo(() => outlineOf(trace), [trace]);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const places = useMemo(() => openPlaces(rows, closed), [rows, closed]);
+  const hidden = address.hide ?? nothing;
+  const places = useMemo(() => openPlaces(rows, closed, hidden), [rows, closed, hidden]);
   const at = Math.max(
     0,
     rows.findIndex(({ node }) => node.id === address.span),
@@ -50,12 +53,9 @@ function Trace({ projectId, trace }: { projectId: string; trace: Parameters<type
     change({ span: place === 0 ? undefined : row.node.id }, true);
   };
   const move = (step: number) => choose(places[places.indexOf(at) + step] ?? at);
-  const toggle = (id: string, isClosed: boolean) => {
-    const next = new Set(closed);
-    if (isClosed) next.add(id);
-    else next.delete(id);
-    setClosed(next);
-  };
+  const fold = (ids: readonly string[], isClosed: boolean) =>
+    setClosed(isClosed ? new Set([...closed, ...ids]) : new Set([...closed].filter((id) => !ids.includes(id))));
+  const toggle = (id: string, isClosed: boolean) => fold([id], isClosed);
   const findNext = (text: string) => choose(nextPlace(rows, at, ({ node }) => fits(node, text)));
   const nextFailure = () => choose(nextPlace(rows, at, ({ isFailed }) => isFailed));
   const slowest = () => choose(slowestPlace(rows));
@@ -101,11 +101,24 @@ function Trace({ projectId, trace }: { projectId: string; trace: Parameters<type
           <button type="button" onClick={slowest}>
             Slowest <kbd>s</kbd>
           </button>
+          <KindsMenu
+            {...{ rows, hidden }}
+            onHidden={(kinds) => change({ hide: kinds.length > 0 ? kinds : undefined }, true)}
+            onFold={fold}
+          />
         </div>
       </div>
       <div className={styles.split}>
         <TraceTree {...{ rows, places, at, closed }} onChoose={choose} onToggle={toggle} />
-        {chosen && <RecordDetail key={chosen.node.id} record={chosen.node} projectId={projectId} />}
+        {chosen && (
+          <RecordDetail
+            key={chosen.node.id}
+            record={chosen.node}
+            projectId={projectId}
+            tab={address.tab}
+            onTab={(tab) => change({ tab }, true)}
+          />
+        )}
       </div>
     </div>
   );

@@ -42,12 +42,16 @@ export function outlineOf(root: RecordNode): OutlineRow[] {
   return rows;
 }
 
-/** Places of the rows that are on the screen: those below a closed one are left out. */
-export function openPlaces(rows: readonly OutlineRow[], closed: ReadonlySet<string>): number[] {
+/** Places of the rows that are on the screen: those below a closed one are left out, and those of a hidden kind, not what is below them. */
+export function openPlaces(
+  rows: readonly OutlineRow[],
+  closed: ReadonlySet<string>,
+  hiddenKinds: readonly string[] = [],
+): number[] {
   const places: number[] = [];
   for (let at = 0; at < rows.length; at += 1) {
     const { node, size } = rows[at] as OutlineRow;
-    places.push(at);
+    if (at === 0 || !hiddenKinds.includes(node.type)) places.push(at);
     if (closed.has(node.id)) at += size;
   }
   return places;
@@ -73,4 +77,16 @@ export function slowestPlace(rows: readonly OutlineRow[]): number {
     if (size === 0 && durationMs > (rows[slowest]?.durationMs ?? -1)) slowest = at;
   });
   return slowest;
+}
+
+/** The kinds of a trace's spans, with how many of each there are and how many of those have others below them. */
+export function kindsOf(rows: readonly OutlineRow[]): { kind: string; count: number; withOthers: number }[] {
+  const kinds = new Map<string, { kind: string; count: number; withOthers: number }>();
+  for (const { node, size } of rows.slice(1)) {
+    const of = kinds.get(node.type) ?? { kind: node.type, count: 0, withOthers: 0 };
+    of.count += 1;
+    if (size > 0) of.withOthers += 1;
+    kinds.set(node.type, of);
+  }
+  return [...kinds.values()];
 }

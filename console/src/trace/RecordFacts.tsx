@@ -1,0 +1,44 @@
+import type { ReactNode } from 'react';
+import { isFailure } from '../../../shared/records/failed.ts';
+import type { RecordNode } from '../data/records.ts';
+import { costText, countText, durationText, UNKNOWN } from '../parts/format.ts';
+import { Time } from '../parts/Time.tsx';
+import styles from './TracePage.module.css';
+
+/** The figures of a record and where it belongs, side by side. What the record does not have is left out, but time, latency and status. */
+export function RecordFacts({ record }: { record: RecordNode }) {
+  const metrics = (record.metrics ?? {}) as Record<string, unknown>;
+  const { num_input_tokens: input, num_output_tokens: output } = metrics;
+  const isKnown = (value: unknown) => value !== undefined && value !== null;
+  const code = record.status_code;
+  const facts: [string, ReactNode][] = [
+    ['Time', <Time key="time" at={String(record.created_at)} />],
+    ['Latency', durationText(metrics.duration_ns)],
+    [
+      'Status',
+      isKnown(code) ? (
+        <span key="status" className={isFailure({ status_code: code as number }) ? 'bad' : undefined}>
+          {String(code)}
+        </span>
+      ) : (
+        UNKNOWN
+      ),
+    ],
+  ];
+  if (record.model) facts.push(['Model', String(record.model)]);
+  if (isKnown(input) || isKnown(output)) facts.push(['Tokens', `${countText(input)} → ${countText(output)}`]);
+  if (isKnown(metrics.cost)) facts.push(['Cost', costText(metrics.cost)]);
+  if (record.counted_usage === 'none') facts.push(['Usage', 'not counted: a call above it has it']);
+  if (Array.isArray(record.tags) && record.tags.length > 0) facts.push(['Tags', record.tags.join(', ')]);
+  if (record.external_id) facts.push(['External id', String(record.external_id)]);
+  return (
+    <dl className={styles.facts}>
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
