@@ -85,20 +85,20 @@ export async function findColumnFor(
 ): Promise<FindColumn> {
   const named = [...columnsOf(request.filter), ...(request.alsoNamed ?? [])].filter(isMetricColumn);
   const plain = columnFinder(definitions.builtIn);
-  if (named.every((id) => isKnown(plain, id))) return plain;
+  if (named.every((id) => plain.knows(id))) return plain;
   const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, {})]);
   const asked = new Set(named.flatMap((id) => [id, explainedBy(id) ?? []].flat()));
   const wanted = valued.filter(({ metric }) => asked.has(`metrics/${metric}`));
   const described = [...ofRun, ...definitions.builtIn];
   const known = columnFinder([...wanted.map(undefinedMetric), ...described]);
   // A name may be that of a scorer whose metric the run computes no longer.
-  const former = named.every((id) => isKnown(known, id)) ? [] : await formerMetrics(definitions, valued, described);
+  const former = named.every((id) => known.knows(id)) ? [] : await formerMetrics(definitions, valued, described);
   const columns = [...(await undefinedMetrics(reads, definitions, run, wanted)).values(), ...described, ...former];
   const find = columnFinder(columns);
   const others = named.flatMap((id): ColumnDef[] => {
-    if (isKnown(find, id)) return [];
+    if (find.knows(id)) return [];
     const explained = explainedBy(id);
-    if (explained !== undefined && isKnown(find, explained))
+    if (explained !== undefined && find.knows(explained))
       return [{ ...explanationColumn(find(explained)), metricKeyAlias: metricOfColumn(id) }];
     if (!request.takesUnvalued) return [];
     return [undefinedMetric({ metric: metricOfColumn(id), dataType: askedAs(request.filter, id) ?? 'floating_point' })];
@@ -117,8 +117,8 @@ export async function selectedMetrics(
   names: readonly string[],
 ): Promise<string[]> {
   const plain = columnFinder(builtIn);
-  const keys = names.map((name) => (isKnown(plain, `metrics/${name}`) ? metricOfColumn(plain(`metrics/${name}`).id) : name));
-  const others = keys.filter((name) => !isUuid(name) && !isKnown(plain, `metrics/${name}`));
+  const keys = names.map((name) => (plain.knows(`metrics/${name}`) ? metricOfColumn(plain(`metrics/${name}`).id) : name));
+  const others = keys.filter((name) => !isUuid(name) && !plain.knows(`metrics/${name}`));
   if (others.length === 0) return keys;
   const columns = new Map((await Promise.all(runs.map(ofRun))).flat().map((column) => [column.id, column]));
   const aliases = new Set([...columns.values()].map(({ metricKeyAlias }) => metricKeyAlias));
@@ -128,14 +128,6 @@ export async function selectedMetrics(
 }
 
 const isUuid = (text: string): boolean => Uuid.safeParse(text).success;
-
-function isKnown(find: FindColumn, id: string): boolean {
-  try {
-    return find(id) !== undefined;
-  } catch {
-    return false;
-  }
-}
 
 const askedTypes: Readonly<Record<string, ColumnDef['dataType']>> = {
   text: 'text',

@@ -3,9 +3,15 @@ import { datasetColumns } from '../columns/dataset.ts';
 import { standardColumns } from '../columns/standard.ts';
 import { systemMetricColumns } from '../columns/systemMetrics.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { meantName } from '../identifiers/closestNames.ts';
 
-/** Gives the columns of a request their definitions. @throws ServiceError `ColumnUnknown`, naming the id. */
+/** Gives the columns of a request their definitions. @throws ServiceError `ColumnUnknown`, naming the id and the column that it may mean. */
 export type FindColumn = (id: string) => ColumnDef;
+
+export interface ColumnFinder extends FindColumn {
+  /** Whether the id is that of one column; false where it names several. */
+  knows(id: string): boolean;
+}
 
 const builtIn: ReadonlyMap<string, ColumnDef> = new Map(
   [...standardColumns, ...datasetColumns, ...systemMetricColumns].map((column) => [column.id, column]),
@@ -23,34 +29,37 @@ export const explainedBy = (name: string): string | undefined =>
   name.endsWith(EXPLANATION) ? name.slice(0, -EXPLANATION.length) : undefined;
 
 /** A lookup over the standard columns, those of dataset rows, the keys of the two metadata maps and the metrics given. */
-export function columnFinder(metrics: readonly ColumnDef[]): FindColumn {
+export function columnFinder(metrics: readonly ColumnDef[]): ColumnFinder {
   const byId = new Map(metrics.map((column) => [column.id, column]));
   // A scorer's metric is found by its name, too, unless a metric has that name itself.
   const byName = Map.groupBy(byId.values(), ({ metricKeyAlias: name }) => name);
   const byScorer = new Map(
     metrics.flatMap((column) => (column.scorerId === undefined ? [] : [[column.scorerId, column] as const])),
   );
-  const named = (id: string): ColumnDef | undefined => {
+  const candidates = (id: string): readonly ColumnDef[] => {
     const name = isMetricColumn(id) ? metricOfColumn(id) : undefined;
-    return name === undefined ? undefined : (byScorer.get(name) ?? onlyMetric(id, byName.get(name) ?? []));
+    const column = builtIn.get(id) ?? byId.get(id) ?? (name === undefined ? metadataColumn(id) : byScorer.get(name));
+    return column ? [column] : name === undefined ? [] : (byName.get(name) ?? []);
   };
-  return (id) => {
-    const column = builtIn.get(id) ?? byId.get(id) ?? named(id) ?? metadataColumn(id);
-    if (!column)
-      throw new ServiceError('ColumnUnknown', `there is no column ${JSON.stringify(id.slice(0, 200))}`, {
-        named: { texts: isMetricColumn(id) ? [id, metricOfColumn(id)] : [id] },
-      });
-    return column;
+  const find = (id: string): ColumnDef => {
+    const found = candidates(id);
+    const [column, another] = found;
+    if (column && !another) return column;
+    const problem = column ? severalMetrics(id, found) : unknownColumn(id, metrics);
+    throw new ServiceError('ColumnUnknown', problem, {
+      named: { texts: isMetricColumn(id) ? [id, metricOfColumn(id)] : [id] },
+    });
   };
+  return Object.assign(find, { knows: (id: string) => candidates(id).length === 1 });
 }
 
-/** @throws ServiceError `ColumnUnknown` when scorers of one name have several metrics. */
-function onlyMetric(id: string, found: readonly ColumnDef[]): ColumnDef | undefined {
-  if (found.length < 2) return found[0];
-  const ids = found.map((column) => column.id).join(', ');
-  throw new ServiceError('ColumnUnknown', `${JSON.stringify(metricOfColumn(id))} names several metrics: take one of ${ids}`, {
-    named: { texts: [id, metricOfColumn(id)] },
-  });
+const severalMetrics = (id: string, found: readonly ColumnDef[]): string =>
+  `${JSON.stringify(metricOfColumn(id))} names several metrics: take one of ${found.map((column) => column.id).join(', ')}`;
+
+function unknownColumn(id: string, metrics: readonly ColumnDef[]): string {
+  const names = metrics.flatMap(({ id: own, metricKeyAlias: name }) => (name == null ? [own] : [own, `${METRIC}${name}`]));
+  const meant = meantName(id, [...builtIn.keys(), ...names]);
+  return `there is no column ${JSON.stringify(id.slice(0, 200))}${meant === undefined ? '' : `; the closest is ${meant}`}`;
 }
 
 function metadataColumn(id: string): ColumnDef | undefined {

@@ -946,6 +946,8 @@ describe('records', () => {
     ],
     [['--filter', 'status = 1'], /there is no column "status" here, but input, output, name, /, exitCodes.usage],
     [['--filter', 'name = 2 or nme = 1'], /at "nme = 1": there is no column "nme" here; the closest is name/, exitCodes.usage],
+    [['--column', 'nme'], /there is no column "nme"; the closest is name/, exitCodes.usage],
+    [['--sort', '-crated_at'], /there is no column "crated_at"; the closest is created_at/, exitCodes.usage],
     [['--sort', 'nothing'], /the service refuses this: .*"nothing"/, exitCodes.usage],
     [['--log-stream', 'other'], /there is no log stream "other" in this project; it has "büro 🚀"/, exitCodes.notFound],
     [['--experiment', 'other'], /there is no experiment "other" in this project/, exitCodes.notFound],

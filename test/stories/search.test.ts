@@ -219,7 +219,12 @@ test.each([
   ['two runs', { experiment_id: newId() }, 422, /exactly one of/],
   ['a run of elsewhere', { log_stream_id: newId() }, 404, /no log stream/],
   ['a run id that is none', { log_stream_id: 'x' }, 422, /UUID/i],
-  ['an unknown column', { filters: [{ type: 'text', name: 'inptu', operator: 'eq', value: '' }] }, 422, /no column "inptu"/],
+  [
+    'an unknown column',
+    { filters: [{ type: 'text', name: 'inptu', operator: 'eq', value: '' }] },
+    422,
+    /no column "inptu"; the closest is input"/,
+  ],
   ['an unknown metric', { sort: { name: 'metrics/nope' } }, 422, /no column "metrics\/nope"/],
   ['an unknown selected column', { select_columns: { column_ids: ["a'b"] } }, 422, /no column "a'b"/],
   [
