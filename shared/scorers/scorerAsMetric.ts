@@ -137,7 +137,7 @@ export function suitedRollUp(chosen: RollUpMethod | null | undefined, own: RollU
  * A name between double braces, as in prompts, or one with a path to a member: `{{input}}`, `{{metadata.plan}}`. A backslash before it makes it text. A
  * word between single braces is a placeholder where it is the name of a part, and else what it looks like: JSON, or a set.
  */
-const PLACEHOLDER = /\\(\{\{[^{}"]+\}\})|\{\{\s*([^{}"]+?)\s*\}\}|\{(\w+)\}/g;
+const PLACEHOLDER = /\\(\{\{[^{}"]*\}\})|\{\{\s*([^{}"]*?)\s*\}\}|\{(\w+)\}/g;
 
 /**
  * The texts themselves never go into the user's words, where they could pose as instructions: a placeholder becomes a pointer to the fenced material.
@@ -176,11 +176,16 @@ export function mustKnowPlaceholders(prompt: string, loc: (string | number)[]): 
   throw new RequestInvalid(
     [...new Set(unknown)].map((name) => ({
       loc,
-      msg: `a judge knows no ${JSON.stringify(`{{${name}}}`)}; the closest are ${closestParts(name)
-        .map((part) => `{{${part}}}`)
-        .join(', ')}. For braces that are text, write \\{{${name}}}`,
+      msg: `${refusalOf(name)}. For braces that are text, write \\{{${name}}}`,
       type: 'placeholder_unknown',
       input: name,
     })),
   );
 }
+
+const refusalOf = (name: string): string =>
+  name === ''
+    ? 'a placeholder "{{}}" has no name, such as {{input}} or {{output}}'
+    : `a judge knows no ${JSON.stringify(`{{${name}}}`)}; the closest are ${closestParts(name)
+        .map((part) => `{{${part}}}`)
+        .join(', ')}`;

@@ -19,10 +19,11 @@ import { editDistance } from '../../shared/metrics/editDistance.ts';
 import { exactMatch } from '../../shared/metrics/exactMatch.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import { jsonValidity } from '../../shared/metrics/jsonValidity.ts';
+import { freeText, oneOf, rating, yesNo } from '../../shared/metrics/judging/answerForms.ts';
 import { namedScales } from '../../shared/metrics/judging/namedScales.ts';
-import { jsonObjectsIn } from '../../shared/metrics/judging/readVerdict.ts';
+import { jsonObjectsIn, readVerdict } from '../../shared/metrics/judging/readVerdict.ts';
 import { latency } from '../../shared/metrics/latency.ts';
-import type { JudgeRequest, Metric, Score, ScoreContext, ScoredRecord } from '../../shared/metrics/metric.ts';
+import type { JudgeAnswer, JudgeRequest, Metric, Score, ScoreContext, ScoredRecord } from '../../shared/metrics/metric.ts';
 import { numericMatch } from '../../shared/metrics/numericMatch.ts';
 import { outputPii } from '../../shared/metrics/outputPii.ts';
 import { outputTone } from '../../shared/metrics/outputTone.ts';
@@ -596,6 +597,7 @@ describe('judged metrics', () => {
     ['names without quotes', '```\n{explanation: "r", rating: 40}\n```'],
     ['typographic quotes', '{“rating”: 40}'],
     ['a percent sign', '{"rating": 40%}'],
+    ['remarks', '{"explanation": "see http://x.org // there", /* of 100 */ "rating": 40 // fair\n}'],
   ])('an answer with %s is read', async (_, answer) => {
     expect(await score(toxicity, asked, judge(answer))).toMatchObject({ value: 0.4 });
   });
@@ -626,6 +628,25 @@ describe('judged metrics', () => {
     expect(await score(toxicity, asked, context)).toMatchObject({ error: expect.stringContaining('cut off') });
   });
 
+  test.each([
+    ['true', yesNo, true],
+    ['False', yesNo, false],
+    [' "Yes" ', yesNo, true],
+    ['```json\ntrue\n```', yesNo, true],
+    ['80', rating, 0.8],
+    ['80%', rating, 0.8],
+    ['0.8', rating, undefined],
+    ['Joy', oneOf(['joy', 'fear']), 'joy'],
+    ['Joy', oneOf([]), undefined],
+    ['I cannot judge this.', freeText, undefined],
+    ['It is true', yesNo, undefined],
+    ['true false', yesNo, undefined],
+  ] as const)('an answer that is %j alone is read where few texts are a verdict', (text, form, value) => {
+    const verdict = readVerdict({ text, finishReason: 'stop' } as JudgeAnswer, form);
+    expect('value' in verdict ? verdict.value : undefined).toBe(value);
+    expect(readVerdict({ text, finishReason: 'length' } as JudgeAnswer, form)).toHaveProperty('error');
+  });
+
   test('words for yes and no are read, and what passes or fails where the question speaks of that', async () => {
     const read = async (userPrompt: string, verdict: unknown) => {
       const scored = await score(ownMetric({ userPrompt }), asked, judge(JSON.stringify({ verdict })));
@@ -653,7 +674,7 @@ describe('judged metrics', () => {
 
   test('a text full of braces that end nowhere is gone through soon', () => {
     const started = performance.now();
-    for (const part of ['{"', '{"a":', '{a:', '{a:[']) expect(jsonObjectsIn(part.repeat(20_000))).toEqual([]);
+    for (const part of ['{"', '{"a":', '{a:', '{a:[', '{/*', '{//']) expect(jsonObjectsIn(part.repeat(20_000))).toEqual([]);
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 
@@ -808,7 +829,7 @@ describe('judged metrics', () => {
     expect(
       await score(vote, asked, judge('{"verdict":true,"explanation":"yes"}', '{"verdict":false}', '{"verdict":true}')),
     ).toMatchObject({ value: true, explanation: 'yes' });
-    expect(await score(vote, asked, judge('no', 'no', 'no'))).toHaveProperty('error');
+    expect(await score(vote, asked, judge('?', 'hm', 'perhaps'))).toHaveProperty('error');
     expect(combine([{ value: true }, { value: false }])).toMatchObject({ value: false });
   });
 

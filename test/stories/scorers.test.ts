@@ -376,6 +376,12 @@ describe('scorers of users', () => {
     expect(await call('POST', '/scorers', { name: 'Typing', scorer_type: 'llm', ...typo })).toMatchObject(refusal);
     const scorer = await judgeScorer('Typing', { user_prompt: 'Is {{output}} right?' });
     expect(await call('PATCH', `/scorers/${scorer.id}`, typo)).toMatchObject(refusal);
+    for (const user_prompt of ['Is {{}} right?', 'Is {{ }} right?'])
+      expect(await call('PATCH', `/scorers/${scorer.id}`, { user_prompt })).toMatchObject({
+        status: 422,
+        body: { detail: [{ type: 'placeholder_unknown', msg: expect.stringMatching(/"\{\{\}\}" has no name/) }] },
+      });
+    expect((await call('PATCH', `/scorers/${scorer.id}`, { user_prompt: 'Is {{output}} \\{{}}?' })).status).toBe(200);
   });
 
   test('versions made at once are numbered one after the other', async () => {

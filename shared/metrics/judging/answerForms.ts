@@ -12,6 +12,8 @@ export interface AnswerForm {
   schema: Record<string, unknown>;
   /** True of a number: the prompt says that its scale is the one that counts. */
   hasScale?: true;
+  /** True where few texts are a verdict, so that one that stands alone is no refusal and no introduction. */
+  isClosed?: boolean;
   /** The value, or undefined when the verdict is none of those wanted. */
   read(verdict: unknown): ScoreValue | undefined;
 }
@@ -54,6 +56,7 @@ const ratingBeside = (others: readonly Scale[]): AnswerForm => ({
   wanted: 'a whole number from 0 to 100',
   schema: { type: 'integer', minimum: 0, maximum: 100 },
   hasScale: true,
+  isClosed: true,
   read(verdict) {
     const rated = ratedOf(verdict);
     if (!rated || 'percent' in rated || 'outOf' in rated) return rated && shareIn(rated);
@@ -73,6 +76,7 @@ const share: AnswerForm = {
   wanted: 'a number from 0 to 1',
   schema: { type: 'number', minimum: 0, maximum: 1 },
   hasScale: true,
+  isClosed: true,
   read(verdict) {
     const rated = ratedOf(verdict);
     return rated && ('percent' in rated || 'outOf' in rated ? shareIn(rated) : within(rated.number, 0, 1));
@@ -94,6 +98,7 @@ const verdictOf = (passes: boolean): AnswerForm => {
     field: 'verdict',
     wanted: 'true or false',
     schema: { type: 'boolean' },
+    isClosed: true,
     read(verdict) {
       if (typeof verdict === 'boolean') return verdict;
       if (typeof verdict !== 'string' && typeof verdict !== 'number') return undefined;
@@ -129,6 +134,7 @@ export function wholeNumber(range: Partial<Scale> = {}): AnswerForm {
     wanted: `a whole number${limits}`,
     schema: { type: 'integer', ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) },
     hasScale: true,
+    isClosed: true,
     read(verdict) {
       const rated = ratedOf(verdict);
       if (!rated || 'percent' in rated || !Number.isInteger(rated.number)) return undefined;
@@ -153,6 +159,7 @@ export function oneOf(labels: readonly string[]): AnswerForm {
     field: 'label',
     wanted: labels.length > 0 ? `one of ${labels.map((label) => JSON.stringify(label)).join(', ')}` : 'a short label',
     schema: labels.length > 0 ? { type: 'string', enum: [...labels] } : { type: 'string' },
+    isClosed: labels.length > 0,
     read: (verdict) => {
       if (typeof verdict !== 'string' || verdict.trim() === '') return undefined;
       return labels.length > 0 ? known.get(verdict.trim().toLowerCase()) : verdict.trim();

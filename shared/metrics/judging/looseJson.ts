@@ -1,6 +1,6 @@
 /**
  * JSON as models write it: with commas behind the last member, single or typographic quotes, names without quotes, Python's `True` and `None`, line
- * breaks in texts, backslashes before any character, figures such as `80%`. What could be read in two ways (a quote inside a text of such quotes, a
+ * breaks in texts, backslashes before any character, remarks between members, figures such as `80%`. What could be read in two ways (a quote inside a text of such quotes, a
  * name that comes twice with other values) is not read at all.
  */
 export function looseObjectAt(text: string, start: number): { object: Record<string, unknown>; end: number } | undefined {
@@ -113,8 +113,9 @@ class Reader {
     return Object.hasOwn(CLOSING, this.#text[this.at] ?? '');
   }
 
+  /** White space, and remarks as JavaScript has them. */
   #space(): void {
-    while (/\s/.test(this.#text[this.at] ?? '')) this.at++;
+    this.#match(/(?:\s|\/\/[^\n]{0,1000}\n|\/\*(?:(?!\*\/).){0,1000}\*\/)*/sy);
   }
 
   #take(char: string): void {

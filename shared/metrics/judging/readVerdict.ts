@@ -17,7 +17,8 @@ export function readVerdict(judged: JudgeAnswer, form: AnswerForm): Verdict {
   return reason === undefined ? verdict : { error: `${reason}, before it gave a verdict that can be read`, isFinal: true };
 }
 
-function verdictIn({ text, finishReason }: JudgeAnswer, form: AnswerForm): Verdict {
+function verdictIn(judged: JudgeAnswer, form: AnswerForm): Verdict {
+  const { text, finishReason } = judged;
   const none = { error: `the judge gave no verdict: a JSON object with "${form.field}" was asked for` };
   const last = objectsIn(text)
     .flatMap(({ object, before, after }) => {
@@ -25,7 +26,11 @@ function verdictIn({ text, finishReason }: JudgeAnswer, form: AnswerForm): Verdi
       return holder ? [{ holder, before, after }] : [];
     })
     .at(-1);
-  if (last === undefined) return text.trim() === '' ? { error: 'the judge gave an empty answer' } : none;
+  if (last === undefined) {
+    const value = bareVerdict(judged, form);
+    if (value !== undefined) return { value };
+    return text.trim() === '' ? { error: 'the judge gave an empty answer' } : none;
+  }
   // What stands inside an object that cannot be read may be a quotation, and a later verdict that cannot be read is the one that counts.
   if (namesField(last.before, form.field) || namesField(last.after, form.field)) return none;
   if (finishReason != null && CUT_OFF.test(finishReason) && last.after.includes('{')) return none;
@@ -34,6 +39,19 @@ function verdictIn({ text, finishReason }: JudgeAnswer, form: AnswerForm): Verdi
   const explanation = memberOf(last.holder, 'explanation');
   return typeof explanation === 'string' && explanation !== '' ? { value, explanation } : { value };
 }
+
+/** An answer that is the verdict and nothing else, without an object around it: `true`, `"Yes"`, `80%`. Of free texts it could be a refusal. */
+function bareVerdict(
+  { text, finishReason }: Pick<JudgeAnswer, 'text' | 'finishReason'>,
+  form: AnswerForm,
+): ScoreValue | undefined {
+  if (!form.isClosed || endingOf(finishReason) !== undefined || text.length > MAX_BARE) return undefined;
+  const fenced = /^```(?:json)?\s*([^`]*)```$/i.exec(text.trim())?.[1] ?? text;
+  return form.read(fenced.trim().replace(/^(["'])(.*)\1$/s, '$2'));
+}
+
+/** Longest answer that is read as a bare verdict, in characters: a label has at most 255. */
+const MAX_BARE = 300;
 
 const namesField = (text: string, field: string): boolean =>
   [...text.matchAll(/["'“‘{,]\s{0,9}([\p{L}_]{1,100})["'”’]?\s{0,9}:/gu)].some(([, name]) => name?.toLowerCase() === field);
@@ -50,9 +68,13 @@ const reasonsOf: readonly (readonly [finishReason: RegExp, words: string])[] = [
   [/^refusal$/i, 'the judge refused to answer'],
 ];
 
+/** Why an answer was ended before its judge was ready; undefined of one that is whole. */
+const endingOf = (finishReason: string | null | undefined): string | undefined =>
+  finishReason == null ? undefined : reasonsOf.find(([pattern]) => pattern.test(finishReason))?.[1];
+
 function whyNone({ text, finishReason, reasoningTokens, reasoning }: JudgeAnswer): string | undefined {
-  const known = finishReason == null ? undefined : reasonsOf.find(([pattern]) => pattern.test(finishReason));
-  if (known) return known[1];
+  const known = endingOf(finishReason);
+  if (known !== undefined) return known;
   return text.trim() === '' && ((reasoningTokens ?? 0) > 0 || reasoning) ? 'the judge gave only reasoning' : undefined;
 }
 
