@@ -3,6 +3,7 @@ import { CallLimitsBody } from './callLimits.ts';
 import { documentedAs, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { FailedRowsSetting, LoggedMetrics, runState, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
+import { PromptRunSettings } from './prompts.ts';
 import { LoggedSpan } from './records.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 import { RerunReply, RowsToRunRequest } from './rowsToRun.ts';
@@ -14,13 +15,19 @@ const ModuleName = z
   .max(255)
   .regex(/^[\w-][\w.-]*$/, { error: 'must be the name of a file in the runners folder, without a path' });
 
+/** Settings of a prompt that are given for one run: of the kinds that those of a template have, and none is filled in. */
+const GivenPromptSettings = z.record(z.string(), z.unknown()).superRefine((given, context) => {
+  for (const { path, message } of PromptRunSettings.safeParse(given).error?.issues ?? [])
+    context.addIssue({ code: 'custom', path, message, input: given });
+});
+
 /** What runs the rows of an experiment. */
 export const RunnerRequest = z
   .discriminatedUnion('kind', [
     z.strictObject({
       kind: z.literal('prompt_template'),
       prompt_template_version_id: Uuid,
-      prompt_settings: z.record(z.string(), z.unknown()).nullish(),
+      prompt_settings: GivenPromptSettings.nullish(),
     }),
     z.strictObject({ kind: z.literal('dataset_outputs') }),
     z.strictObject({ kind: z.literal('caller_function') }),

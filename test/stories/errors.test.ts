@@ -243,6 +243,16 @@ describe('a request that is refused says where', () => {
       status: 422,
       detail: [{ loc: ['body', 'runner', 'prompt_settings', 'model_alias'], type: 'model_unknown', ctx: { error_code: 3011 } }],
     });
+    for (const [key, value] of Object.entries({
+      temperature: 'hot',
+      max_tokens: '7',
+      top_p: true,
+      stop_sequences: 'x',
+      tools: {},
+    }))
+      expect(await start({ records, runner: { ...runner, prompt_settings: { [key]: value } } })).toMatchObject({
+        ...{ status: 422, detail: [{ loc: ['body', 'runner', 'prompt_settings', key] }] },
+      });
   });
 
   test.each([
