@@ -57,6 +57,6 @@ export const createProject = (name: string) => send<z.output<typeof ProjectCreat
 
 export const currentUserQuery = queryOptions({
   queryKey: ['current user'],
-  queryFn: ({ signal }) => send<{ email: string }>('/current_user', { signal }),
+  queryFn: ({ signal }) => send<{ id: string; email: string }>('/current_user', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
 });

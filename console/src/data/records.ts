@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { FilterTree } from '../../../shared/filterText/parseFilterText.ts';
 import type { LogRecordsColumnInfo } from '../../../shared/wire/recordSearch.ts';
+import { runSelector } from './selection.ts';
 import { search, send } from './service.ts';
 
 export type RecordKind = 'traces' | 'spans' | 'sessions';
@@ -19,13 +20,11 @@ export interface RunOf {
   isExperiment: boolean;
 }
 
-const selector = ({ runId, isExperiment }: RunOf) => (isExperiment ? { experiment_id: runId } : { log_stream_id: runId });
-
 export const columnsQuery = (run: RunOf, kind: RecordKind) =>
   queryOptions({
     queryKey: ['columns', run, kind],
     queryFn: async ({ signal }) =>
-      (await search<{ columns: Column[] }>(`/projects/${run.projectId}/${kind}/available_columns`, selector(run), signal))
+      (await search<{ columns: Column[] }>(`/projects/${run.projectId}/${kind}/available_columns`, runSelector(run), signal))
         .columns,
     staleTime: 60_000,
   });
@@ -60,7 +59,7 @@ export const recordsQuery = ({ run, kind, filter, sort, columns }: RecordsQuesti
       search<RecordsPage>(
         `/projects/${run.projectId}/${kind}/partial_search`,
         {
-          ...selector(run),
+          ...runSelector(run),
           ...(filter ? { filter_tree: filter } : {}),
           ...(sort ? { sort: { column_id: sort.column, ascending: sort.ascending } } : {}),
           limit: PAGE,

@@ -21,6 +21,17 @@ export async function send<T>(path: string, given: Call = {}): Promise<T> {
   }
 }
 
+/** The content of an answer as it arrives. */
+export const download = (path: string, body: object): Promise<ReadableStream<Uint8Array>> =>
+  client.download(path, { body, headers: ofPage, repeatable: true });
+
+/** A request that the browser sends although the page is going; nobody reads its answer. */
+export const sendAtEnd = (path: string, body: object): void => {
+  const fetchOn: typeof fetch = (url, request) => fetch(url, { ...request, keepalive: true });
+  const last = new ServiceClient({ apiUrl: `${home.api}/v2`, token: accessToken, retries: 0, fetch: fetchOn });
+  last.send(path, { body, headers: ofPage }).catch(() => undefined);
+};
+
 /** A search that only reads: it may be sent again. */
 export const search = <T>(path: string, body: object, signal: AbortSignal): Promise<T> =>
   send<T>(path, { body, signal, repeatable: true });

@@ -7,6 +7,7 @@ import { setPreferences, usePreferences } from '../parts/preferences.ts';
 import { onSignedOut, signOut } from '../session/session.ts';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
 import styles from './Frame.module.css';
+import { UndoBar } from './UndoBar.tsx';
 
 /** What is around every page: where one is, who one is, and how one likes it. */
 export function Frame() {
@@ -32,6 +33,7 @@ export function Frame() {
       <main id="content" className={styles.main} tabIndex={-1}>
         <Outlet />
       </main>
+      <UndoBar />
     </>
   );
 }

@@ -20,7 +20,8 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: (() =>
   );
 }
 
-function sentenceOf(error: unknown): string {
+/** What went wrong, in words for the person. */
+export function sentenceOf(error: unknown): string {
   if (error instanceof ConnectionError) return 'The service does not answer. Is it running, and is this machine connected?';
   if (error instanceof HttpStatusError) {
     if (error.status === 404) return 'There is nothing here: it was deleted, or your account does not see it.';

@@ -1,11 +1,19 @@
-import { useEffect, useEffectEvent } from 'react';
+import { useEffect, useEffectEvent, useRef } from 'react';
 
-/** Calls what a key is bound to, unless somebody types or a dialog is open. Keys are those of `KeyboardEvent.key`. */
+/** Milliseconds in which the second key of two follows the first. */
+const SECOND_KEY_MS = 1_500;
+
+/** Calls what a key is bound to, unless somebody types or a dialog is open. Keys are those of `KeyboardEvent.key`; `a q` is one after the other. */
 export function useKeys(bound: Record<string, () => void>): void {
+  const first = useRef({ key: '', at: 0 });
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
-    const call = bound[event.key];
+    const { key, at } = first.current;
+    const isSecond = event.timeStamp - at < SECOND_KEY_MS;
+    first.current = { key: event.key, at: event.timeStamp };
+    const call = (isSecond ? bound[`${key} ${event.key}`] : undefined) ?? bound[event.key];
     if (!call) return;
+    first.current.at = Number.NEGATIVE_INFINITY;
     event.preventDefault();
     call();
   });
@@ -18,4 +26,4 @@ export function useKeys(bound: Record<string, () => void>): void {
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
-  (target.matches('input, textarea, select, [contenteditable]') || target.closest('dialog[open]') !== null);
+  (target.matches('input:not([type=checkbox]), textarea, select, [contenteditable]') || target.closest('dialog[open]') !== null);

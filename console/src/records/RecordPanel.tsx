@@ -1,37 +1,41 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { type LogRecord, type RecordKind, type RecordNode, recordQuery } from '../data/records.ts';
+import { type LogRecord, type RecordKind, type RecordNode, type RunOf, recordQuery } from '../data/records.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
+import { Icon } from '../parts/Icon.tsx';
 import { LoadingNote } from '../parts/notes.tsx';
 import { RecordDetail } from '../trace/RecordDetail.tsx';
 import styles from './RecordPanel.module.css';
 import { useRecordsAddress } from './useRecordsView.ts';
 
 interface Props {
-  projectId: string;
+  run: RunOf;
   kind: RecordKind;
   id: string;
   /** Its row in the table, where it is among those that were loaded. */
   record: LogRecord | undefined;
   /** `12 of 1,204` */
   place: string | undefined;
+  /** Keys add this record to queues and datasets; false where several are chosen. */
+  hasKeys: boolean;
   onMove(step: number): void;
 }
 
 /** The record that is open at the side of the table. Keys and buttons go on to the next under the same filter. */
-export function RecordPanel({ projectId, kind, id, record, place, onMove }: Props) {
+export function RecordPanel({ run, kind, id, record, place, hasKeys, onMove }: Props) {
+  const { projectId } = run;
   const [{ tab }, change] = useRecordsAddress();
   const { data, error, refetch } = useQuery(recordQuery(projectId, kind, id));
   const traceId = useMemo(() => traceOf(kind, id, data ?? record), [kind, id, data, record]);
   return (
     <aside className={styles.panel} aria-label="Record">
       <div className={styles.bar}>
-        <button type="button" aria-label="Previous record" onClick={() => onMove(-1)}>
-          ↑ <kbd>k</kbd>
+        <button type="button" className="plain iconed" aria-label="Previous record" onClick={() => onMove(-1)}>
+          <Icon name="up" /> <kbd aria-hidden="true">k</kbd>
         </button>
-        <button type="button" aria-label="Next record" onClick={() => onMove(1)}>
-          ↓ <kbd>j</kbd>
+        <button type="button" className="plain iconed" aria-label="Next record" onClick={() => onMove(1)}>
+          <Icon name="down" /> <kbd aria-hidden="true">j</kbd>
         </button>
         <span className={styles.place}>{place}</span>
         {kind === 'sessions' ? (
@@ -49,8 +53,8 @@ export function RecordPanel({ projectId, kind, id, record, place, onMove }: Prop
             </Link>
           )
         )}
-        <button type="button" aria-label="Close" onClick={() => change({ open: undefined })}>
-          ✕
+        <button type="button" className="plain iconed" aria-label="Close" onClick={() => change({ open: undefined })}>
+          <Icon name="close" />
         </button>
       </div>
       {error ? (
@@ -59,7 +63,8 @@ export function RecordPanel({ projectId, kind, id, record, place, onMove }: Prop
         <RecordDetail
           key={id}
           record={data}
-          projectId={projectId}
+          run={run}
+          hasKeys={hasKeys}
           tab={tab}
           onTab={(next) => change({ tab: next }, { replace: true })}
         />

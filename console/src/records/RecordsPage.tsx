@@ -1,6 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo } from 'react';
-import { recordsQuery } from '../data/records.ts';
+import { useCallback, useEffect } from 'react';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
 import { countText } from '../parts/format.ts';
 import { LoadingNote } from '../parts/notes.tsx';
@@ -13,7 +11,9 @@ import { RecordPanel } from './RecordPanel.tsx';
 import styles from './RecordsPage.module.css';
 import { RecordTable } from './RecordTable.tsx';
 import { RunPicker } from './RunPicker.tsx';
+import { SelectionBar } from './SelectionBar.tsx';
 import { useChoice } from './useChoice.ts';
+import { useFoundRecords } from './useFoundRecords.ts';
 import { type RecordsView, useRecordsAddress, useRecordsView } from './useRecordsView.ts';
 
 /** The records of a run in a table under a filter, with one of them at its side. All that is chosen is in the address. */
@@ -25,35 +25,17 @@ export function RecordsPage() {
       <RunPicker view={view} />
       {view.error && <ErrorNote error={view.error} />}
       {view.streams?.length === 0 && !view.run && <NoRecords view={view} />}
-      {view.run && <Records view={view} />}
+      {view.run && <Records view={view} run={view.run} />}
     </div>
   );
 }
 
-function Records({ view }: { view: RecordsView }) {
+function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsView['run']> }) {
   const [address, change] = useRecordsAddress();
-  const { question, shown, catalog } = view;
-  const found = useInfiniteQuery({
-    ...recordsQuery(
-      question ?? {
-        run: view.run as NonNullable<RecordsView['run']>,
-        kind: view.kind,
-        filter: undefined,
-        sort: undefined,
-        columns: [],
-      },
-    ),
-    enabled: question !== undefined,
-  });
-  const records = useMemo(() => found.data?.pages.flatMap((page) => page.records) ?? [], [found.data]);
-  const total = found.data?.pages[0]?.num_rows;
+  const { shown, catalog, kind, filter } = view;
+  const { records, total, error, isOld, isLoading, loadMore, retry } = useFoundRecords(view);
+  const choice = useChoice(JSON.stringify([run, kind, address.q, address.from, address.to]));
   const at = records.findIndex(({ id }) => id === address.open);
-  const { fetchNextPage, hasNextPage, isFetchingNextPage } = found;
-  const move = (step: number) => {
-    const next = records[at < 0 ? 0 : at + step];
-    if (next) change({ open: next.id }, { replace: at >= 0 });
-  };
-  const choice = useChoice(JSON.stringify([view.run, view.kind, address.q, address.from, address.to]));
   const isOpen = address.open !== undefined;
   const onOpen = useCallback((id: string) => change({ open: id }, { replace: isOpen }), [change, isOpen]);
   const onFilter = useCallback(
@@ -69,48 +51,72 @@ function Records({ view }: { view: RecordsView }) {
       ),
     [choice, records],
   );
-  useKeys({ j: () => move(1), k: () => move(-1), Escape: () => address.open && change({ open: undefined }) });
+  const move = (step: number) => {
+    const next = records[at < 0 ? 0 : at + step];
+    if (next) onOpen(next.id);
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    x: () => address.open !== undefined && onChoose(address.open, false),
+    Escape: () => (isOpen ? change({ open: undefined }) : choice.clear()),
+  });
   useEffect(() => {
-    if (at >= records.length - 10 && at >= 0 && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [at, records.length, hasNextPage, isFetchingNextPage, fetchNextPage]);
+    if (at >= 0 && at >= records.length - 10) loadMore();
+  }, [at, records.length, loadMore]);
 
-  const isEmptyRun = total === 0 && !view.filter;
+  const count = choice.isAll ? (total ?? 0) : choice.ids.length;
+  const selection = { run, kind, count, records: choice.isAll ? { filter } : { ids: choice.ids } };
   return (
     <>
       <div className={styles.tools}>
         <FilterBar view={view} />
         <span role="status" className={styles.total}>
-          {total === undefined ? ' ' : `${countText(total)} ${total === 1 ? view.kind.slice(0, -1) : view.kind}`}
+          {total === undefined ? ' ' : `${countText(total)} ${total === 1 ? kind.slice(0, -1) : kind}`}
         </span>
         {catalog && shown && <ColumnsMenu catalog={catalog} shown={shown} />}
       </div>
-      {found.error && <ErrorNote error={found.error} onRetry={() => void found.refetch()} />}
-      {!found.data && !found.error && !view.problem && <LoadingNote what={view.kind} />}
-      {isEmptyRun && <NoRecords view={view} />}
-      {total === 0 && view.filter && (
-        <p className={styles.nothing}>
-          No {view.kind} fit this filter.{' '}
-          <button type="button" onClick={() => change({ q: undefined, from: undefined, to: undefined })}>
-            Show all
-          </button>
-        </p>
-      )}
+      {error && <ErrorNote error={error} onRetry={retry} />}
+      {isLoading && !view.problem && <LoadingNote what={kind} />}
+      {total === 0 && !filter && <NoRecords view={view} />}
+      {total === 0 && filter && <NothingFits kind={kind} />}
       <div className={styles.split}>
         {shown && records.length > 0 && total !== undefined && (
           <RecordTable
-            {...{ records, total, columns: shown, kind: view.kind, choice, onOpen, onChoose, onFilter }}
-            isOld={found.isPlaceholderData}
-            onEnd={() => hasNextPage && !isFetchingNextPage && void fetchNextPage()}
+            {...{ records, total, columns: shown, kind, choice, onOpen, onChoose, onFilter, isOld }}
+            onEnd={loadMore}
           />
         )}
         {address.open !== undefined && (
           <RecordPanel
-            {...{ projectId: view.projectId, kind: view.kind, id: address.open, record: records[at] }}
+            {...{ run, kind, id: address.open, record: records[at] }}
+            hasKeys={count === 0}
             place={at < 0 || total === undefined ? undefined : `${countText(at + 1)} of ${countText(total)}`}
             onMove={move}
           />
         )}
       </div>
+      {count > 0 && (
+        <SelectionBar
+          selection={selection}
+          total={total ?? count}
+          loaded={records}
+          onAll={choice.setAll}
+          onClear={choice.clear}
+        />
+      )}
     </>
+  );
+}
+
+function NothingFits({ kind }: { kind: string }) {
+  const [, change] = useRecordsAddress();
+  return (
+    <p className={styles.nothing}>
+      No {kind} fit this filter.{' '}
+      <button type="button" onClick={() => change({ q: undefined, from: undefined, to: undefined })}>
+        Show all
+      </button>
+    </p>
   );
 }

@@ -1,6 +1,7 @@
 import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
 import type { DetailTab } from '../address/traceAddress.ts';
-import type { RecordNode } from '../data/records.ts';
+import { CollectButtons } from '../collect/CollectButtons.tsx';
+import type { RecordKind, RecordNode, RunOf } from '../data/records.ts';
 import { KindMark } from '../parts/KindMark.tsx';
 import { Tabs } from '../parts/Tabs.tsx';
 import { useKeys } from '../parts/useKeys.ts';
@@ -8,6 +9,7 @@ import { JsonTree } from '../payload/JsonTree.tsx';
 import { LongText } from '../payload/LongText.tsx';
 import { plainText } from '../payload/messages.ts';
 import { Payload } from '../payload/Payload.tsx';
+import { Annotations } from './Annotations.tsx';
 import { CopyMenu } from './CopyMenu.tsx';
 import { RecordFacts } from './RecordFacts.tsx';
 import { Scores } from './Scores.tsx';
@@ -15,7 +17,9 @@ import styles from './TracePage.module.css';
 
 interface Props {
   record: RecordNode;
-  projectId: string;
+  run: RunOf;
+  /** Keys add it to queues and datasets. */
+  hasKeys: boolean;
   tab: DetailTab | undefined;
   onTab(tab: DetailTab | undefined): void;
 }
@@ -27,7 +31,7 @@ const tabs = [
 ] as const;
 
 /** One record with all that it has: what went in and out, its figures, scores, metadata. */
-export function RecordDetail({ record, projectId, tab = 'talk', onTab }: Props) {
+export function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Props) {
   const { spans: _spans, traces: _traces, ...own } = record;
   const choose = (next: DetailTab) => onTab(next === 'talk' ? undefined : next);
   useKeys({ 1: () => choose('talk'), 2: () => choose('text'), 3: () => choose('json') });
@@ -37,7 +41,8 @@ export function RecordDetail({ record, projectId, tab = 'talk', onTab }: Props) 
       <div className={styles.detailHead}>
         <KindMark kind={record.type} />
         <h2>{String(record.name ?? record.type)}</h2>
-        <CopyMenu record={record} projectId={projectId} />
+        <CollectButtons selection={{ run, kind: kindOf(record), count: 1, records: { ids: [record.id] } }} hasKeys={hasKeys} />
+        <CopyMenu record={record} projectId={run.projectId} />
       </div>
       <RecordFacts record={record} />
       {failure !== undefined && <pre className={styles.problem}>{failure}</pre>}
@@ -46,6 +51,7 @@ export function RecordDetail({ record, projectId, tab = 'talk', onTab }: Props) 
           <JsonTree value={own} />
         ) : (
           <>
+            <Annotations record={record} kind={kindOf(record)} projectId={run.projectId} />
             <Scores record={record} />
             <Side title="Input" value={record.input} isText={tab === 'text'} />
             <Side title="Output" value={record.output} isText={tab === 'text'} />
@@ -60,6 +66,8 @@ export function RecordDetail({ record, projectId, tab = 'talk', onTab }: Props) 
     </article>
   );
 }
+
+const kindOf = ({ type }: RecordNode): RecordKind => (type === 'trace' ? 'traces' : type === 'session' ? 'sessions' : 'spans');
 
 function Side({ title, value, isText }: { title: string; value: unknown; isText: boolean }) {
   return (

@@ -65,6 +65,7 @@ function Trace({ projectId, trace }: { projectId: string; trace: Parameters<type
       chosen && chosen.size > 0 && !closed.has(chosen.node.id) ? toggle(chosen.node.id, true) : choose(chosen?.parent ?? 0),
     ArrowRight: () => chosen && toggle(chosen.node.id, false),
   });
+  const run = { projectId, runId: String(trace.run_id), isExperiment: false };
   const metrics = (trace.metrics ?? {}) as Record<string, unknown>;
   return (
     <div className={styles.page}>
@@ -114,7 +115,8 @@ function Trace({ projectId, trace }: { projectId: string; trace: Parameters<type
           <RecordDetail
             key={chosen.node.id}
             record={chosen.node}
-            projectId={projectId}
+            run={run}
+            hasKeys
             tab={address.tab}
             onTab={(tab) => change({ tab }, true)}
           />

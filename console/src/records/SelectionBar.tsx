@@ -1,0 +1,89 @@
+import { useRef, useState } from 'react';
+import { CollectButtons } from '../collect/CollectButtons.tsx';
+import { deleteLater } from '../data/deletions.ts';
+import { exportFormats, saveAs } from '../data/exports.ts';
+import { useMay } from '../data/permissions.ts';
+import { countOf, type Selection } from '../data/selection.ts';
+import { ErrorNote } from '../parts/ErrorNote.tsx';
+import { countText } from '../parts/format.ts';
+import { Icon } from '../parts/Icon.tsx';
+import { say } from '../parts/notice.ts';
+import styles from './RecordsPage.module.css';
+
+interface Props {
+  selection: Selection;
+  /** Of all that fit the filter. */
+  total: number;
+  loaded: readonly { id: string }[];
+  onAll(): void;
+  onClear(): void;
+}
+
+/** As many ids as a browser sends when its page goes. */
+const MOST_TO_DELETE = 1_000;
+
+/** What can be done with the records that are chosen. */
+export function SelectionBar({ selection, total, loaded, onAll, onClear }: Props) {
+  const { projectId } = selection.run;
+  const mayExport = useMay(projectId, 'export_data');
+  const mayDelete = useMay(projectId, 'delete_data');
+  const formats = useRef<HTMLDivElement>(null);
+  const [error, setError] = useState<unknown>();
+  const save = async (format: (typeof exportFormats)[number][0]) => {
+    formats.current?.hidePopover();
+    setError(undefined);
+    try {
+      await saveAs(format, selection);
+      say(`${countOf(selection)} saved`);
+    } catch (err) {
+      setError(err);
+    }
+  };
+  const { records } = selection;
+  const isAll = 'filter' in records;
+  const isTooMany = !isAll && records.ids.length > MOST_TO_DELETE;
+  const remove = () => {
+    deleteLater(selection, isAll ? loaded.map(({ id }) => id) : records.ids);
+    onClear();
+  };
+  return (
+    <section className={styles.chosen} aria-label="Chosen records">
+      <span className={styles.total}>{countOf(selection)} chosen</span>
+      {!isAll && total > selection.count && (
+        <button type="button" className="plain" onClick={onAll}>
+          All {countText(total)}
+        </button>
+      )}
+      <CollectButtons selection={selection} hasKeys />
+      {mayExport && (
+        <>
+          <button type="button" popoverTarget="formats">
+            Export
+          </button>
+          <div ref={formats} popover="auto" id="formats" className="menu">
+            {exportFormats.map(([format, label]) => (
+              <button key={format} type="button" className="plain item" onClick={() => void save(format)}>
+                {label}
+              </button>
+            ))}
+          </div>
+        </>
+      )}
+      {mayDelete && (
+        <button
+          type="button"
+          className="bad"
+          disabled={isTooMany}
+          title={isTooMany ? `At most ${countText(MOST_TO_DELETE)} one by one, or all of a filter` : undefined}
+          onClick={remove}
+        >
+          Delete
+        </button>
+      )}
+      <button type="button" className="plain iconed" aria-label="Choose none" onClick={onClear}>
+        <Icon name="close" />
+      </button>
+      {error !== undefined && <ErrorNote error={error} />}
+    </section>
+  );
+}

@@ -1,0 +1,31 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useCallback, useMemo } from 'react';
+import { useDeletions } from '../data/deletions.ts';
+import { recordsQuery } from '../data/records.ts';
+import type { RecordsView } from './useRecordsView.ts';
+
+/** The records of the view as far as they are loaded, without those that are being deleted, and how many there are in all. */
+export function useFoundRecords({ question, run, kind }: RecordsView) {
+  const asked = question ?? { run: run as NonNullable<typeof run>, kind, filter: undefined, sort: undefined, columns: [] };
+  const found = useInfiniteQuery({ ...recordsQuery(asked), enabled: question !== undefined });
+  const deletions = useDeletions();
+  const { data, error, isPlaceholderData, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  const going = useMemo(() => deletions.filter(({ state }) => state !== 'failed'), [deletions]);
+  const records = useMemo(() => {
+    const hidden = new Set(going.flatMap((one) => one.hidden));
+    const all = data?.pages.flatMap((page) => page.records) ?? [];
+    return hidden.size === 0 ? all : all.filter(({ id }) => !hidden.has(id));
+  }, [data, going]);
+  const gone = going.reduce((sum, { selection }) => (selection.run.runId === run?.runId ? sum + selection.count : sum), 0);
+  const counted = data?.pages[0]?.num_rows;
+  const loadMore = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  return {
+    ...{ records, error, loadMore },
+    total: counted === undefined ? undefined : Math.max(records.length, counted - gone),
+    isOld: isPlaceholderData,
+    isLoading: data === undefined && !error,
+    retry: () => void refetch(),
+  };
+}

@@ -1,0 +1,184 @@
+import { useId } from 'react';
+import type { Rating, Template } from '../data/annotations.ts';
+import styles from './TracePage.module.css';
+
+interface Props {
+  constraints: Template['constraints'];
+  value: Rating['value'] | undefined;
+  /** Undefined takes the answer back. */
+  onRate(value: Rating['value'] | undefined): void;
+}
+
+/** The control that a question is answered by, of the kind that its template says. All are the browser's own, so keys work as everywhere. */
+export function RatingField({ constraints, value, onRate }: Props) {
+  switch (constraints.annotation_type) {
+    case 'like_dislike':
+      return (
+        <Options
+          options={[
+            ['true', '👍 Yes'],
+            ['false', '👎 No'],
+          ]}
+          value={String(value)}
+          onRate={(it) => onRate(it === undefined ? it : it === 'true')}
+        />
+      );
+    case 'star':
+      return (
+        <Options
+          options={['1', '2', '3', '4', '5'].map((one) => [one, `${one} ★`])}
+          value={String(value)}
+          onRate={(it) => onRate(it === undefined ? it : Number(it))}
+        />
+      );
+    case 'choice':
+      return (
+        <Options
+          options={constraints.choices.map((one) => [one, one])}
+          value={String(value)}
+          onRate={onRate}
+          other={constraints.allow_other}
+        />
+      );
+    case 'tree_choice':
+      return (
+        <select aria-label="Answer" value={String(value ?? '')} onChange={(event) => onRate(event.target.value || undefined)}>
+          <option value="">–</option>
+          {leavesOf(constraints.choices_tree).map(([id, label]) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
+        </select>
+      );
+    case 'tags':
+      return (
+        <Tags
+          tags={constraints.tags}
+          chosen={Array.isArray(value) ? value : []}
+          onRate={onRate}
+          other={constraints.allow_other}
+        />
+      );
+    case 'score':
+      return (
+        <Typed
+          kind="number"
+          min={constraints.min}
+          max={constraints.max}
+          value={value}
+          onRate={(text) => onRate(text === '' ? undefined : Number(text))}
+        />
+      );
+    case 'text':
+      return <Typed kind="text" value={value} onRate={(text) => onRate(text === '' ? undefined : text)} />;
+    default:
+      return constraints satisfies never;
+  }
+}
+
+interface OptionsProps {
+  options: readonly (readonly [value: string, label: string])[];
+  value: string;
+  onRate(value: string | undefined): void;
+  other?: boolean;
+}
+
+/** One of a few. A digit chooses while one of them has the focus. */
+function Options({ options, value, onRate, other = false }: OptionsProps) {
+  const name = useId();
+  const isOther = other && value !== 'undefined' && !options.some(([one]) => one === value);
+  return (
+    <div
+      role="radiogroup"
+      aria-label="Answer"
+      className={styles.options}
+      onKeyDown={(event) => {
+        const chosen = (event.target as HTMLElement).matches('[type=radio]') ? options[Number(event.key) - 1] : undefined;
+        if (!chosen) return;
+        event.preventDefault();
+        onRate(chosen[0]);
+      }}
+    >
+      {options.map(([one, label]) => (
+        <label key={one}>
+          <input type="radio" name={name} checked={value === one} onChange={() => onRate(one)} />
+          {label}
+        </label>
+      ))}
+      {other && (
+        <Typed
+          kind="text"
+          placeholder="Another"
+          value={isOther ? value : undefined}
+          onRate={(text) => onRate(text || undefined)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Tags({
+  tags,
+  chosen,
+  onRate,
+  other,
+}: {
+  tags: readonly string[];
+  chosen: readonly string[];
+  onRate(value: string[] | undefined): void;
+  other: boolean;
+}) {
+  const set = (next: string[]) => onRate(next.length > 0 ? next : undefined);
+  return (
+    <div className={styles.options}>
+      {[...new Set([...tags, ...chosen])].map((tag) => (
+        <label key={tag}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(tag)}
+            onChange={() => set(chosen.includes(tag) ? chosen.filter((one) => one !== tag) : [...chosen, tag])}
+          />
+          {tag}
+        </label>
+      ))}
+      {other && (
+        <Typed kind="text" placeholder="Another" value={undefined} onRate={(text) => text !== '' && set([...chosen, text])} />
+      )}
+    </div>
+  );
+}
+
+interface TypedProps {
+  kind: 'text' | 'number';
+  value: unknown;
+  onRate(text: string): void;
+  min?: number;
+  max?: number;
+  placeholder?: string;
+}
+
+/** What is typed counts when Enter is pressed or the field is left. */
+function Typed({ kind, value, onRate, ...field }: TypedProps) {
+  const before = value === undefined ? '' : String(value);
+  return (
+    <input
+      key={before}
+      type={kind}
+      aria-label={field.placeholder ?? (kind === 'number' ? `${field.min} to ${field.max}` : 'Answer')}
+      defaultValue={before}
+      {...field}
+      onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
+      onBlur={(event) => event.target.value.trim() !== before && event.target.validity.valid && onRate(event.target.value.trim())}
+    />
+  );
+}
+
+type Node = Extract<Template['constraints'], { annotation_type: 'tree_choice' }>['choices_tree'][number];
+
+/** Every node of a tree, with the labels of those above it. */
+const leavesOf = (nodes: readonly Node[], above = ''): [id: string, label: string][] =>
+  nodes.flatMap(({ id, label, children }) => [
+    [id, `${above}${label}`] as [string, string],
+    ...leavesOf(children, `${above}${label} › `),
+  ]);
