@@ -54,6 +54,11 @@ const readFraction = (_: string, ...[before, top, bottom]: string[]): string =>
 const LATEX: readonly Step[] = [
   [/[\u2212\ufe63\uff0d\u2010\u2011]/g, '-'],
   [/(?<=^|[\s(=:[$])(?<!\d\s)\u2013(?=[\d.]|\p{Sc})/gu, '-'],
+  // In words, where nothing stands before it that it could be taken from.
+  [
+    /(?<=(?:^|[=:(,;>*_]|\b(?:is|was|are|be|to|of|at|by|and|or|equals?|gives?|get|about|exactly|roughly|approximately|answer|result))[\s*_]{0,3})(?:minus|negative)\s{1,3}(?=[\d.]|\p{Sc})/giu,
+    '-',
+  ],
   [/\u066a/g, '%'],
   [/\u066b/g, '.'],
   [/\u066c/g, ','],

@@ -6,11 +6,11 @@ const WORDS_PER_PIECE = 1_000;
 const SEGMENTS_PER_PIECE = 50;
 
 /**
- * Letters and digits with their marks (vowel signs are a part of the word) and joiners, and `+` or `#` at the end of a name, as in C++ and C#. Signs
- * such as currencies and emoji are words of their own; punctuation is none.
+ * Letters and digits with their marks (vowel signs are a part of the word) and joiners, and what names have at their ends, as in C++, C# and .NET.
+ * Signs such as currencies, emoji, a minus and a percent sign are words of their own; punctuation is none.
  */
 const WORD =
-  /[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}\u200c\u200d]*(?:(?<=\p{L})(?:\+\+|[+#](?![\p{L}\p{N}+#])))?|[\p{Sc}\p{Sm}\p{So}]/gu;
+  /(?:(?<=^|[\s([{"'])\.(?=\p{L}))?[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}\u200c\u200d]*(?:(?<=\p{L})(?:\+\+|[+#](?![\p{L}\p{N}+#])))?|[\p{Sc}\p{Sm}\p{So}]|(?<=^|[\s([{"'])-(?=[\p{N}\p{Sc}])|(?<=\p{N}\s?)[%‰]/gu;
 
 /** Scripts that write no spaces between words. */
 const UNSPACED =

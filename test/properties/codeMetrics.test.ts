@@ -109,6 +109,9 @@ describe('words of every script', () => {
       ['C#', 'C++'],
       ['I like C', 'I like C#'],
       ['it costs €5', 'it costs $5'],
+      ['runs on NET', 'runs on .NET'],
+      ['it is 5', 'it is -5'],
+      ['it is 5', 'it is 5 %'],
     ] as const) {
       expect(await figureOf(metric, output, output), output).toBeCloseTo(1);
       expect(await figureOf(metric, output, reference), output).toBeLessThan(1);
