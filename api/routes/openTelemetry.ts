@@ -15,7 +15,7 @@ import { madeHeaders } from '../views/made.ts';
 export interface OpenTelemetryDeps extends TargetDeps {
   writer: Pick<RecordWriter, 'writeParts'>;
   emptySessions: Pick<EmptySessions, 'left'>;
-  stubTraces: Pick<StubTraces, 'add' | 'remove' | 'keep'>;
+  stubTraces: Pick<StubTraces, 'add' | 'remove' | 'find' | 'keep'>;
   noteTarget: AccountGate['noteTarget'];
 }
 

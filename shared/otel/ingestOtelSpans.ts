@@ -3,12 +3,13 @@ import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { type Made, warningOf } from '../projects/firstLog.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { EmptySessions } from '../records/emptySessions.ts';
+import type { RecordChange } from '../records/recordChange.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
 import type { StubTraces } from '../records/stubTraces.ts';
 import type { RefusedChanges } from '../records/writeRequest.ts';
 import type { ExportResult } from './otlp.ts';
 import type { ReadResource } from './readExport.ts';
-import { isOfSpan, partsBySpan, recordsOf } from './recordsOf.ts';
+import { isOfSpan, lackingTexts, partsBySpan, recordsOf } from './recordsOf.ts';
 import type { OtelSpan } from './span.ts';
 import { type FindTarget, type NamedTarget, targetOfResource } from './target.ts';
 
@@ -17,7 +18,7 @@ interface Deps {
   findTarget: FindTarget;
   /** Hears of sessions that traces have left for the one that their root names; absent: they stay. */
   emptySessions?: Pick<EmptySessions, 'left'>;
-  stubTraces?: Pick<StubTraces, 'add' | 'remove' | 'keep'>;
+  stubTraces?: Pick<StubTraces, 'add' | 'remove' | 'find' | 'keep'>;
 }
 
 /**
@@ -67,7 +68,7 @@ export async function ingestOtelSpans(
     [...runs.values()].map(async ({ run, spans }) => {
       const refused: RefusedChanges[] = [];
       for (const piece of piecesOf(spans)) {
-        const changes = recordsOf(run, piece, { ofRequest, stubs });
+        const changes = await onTopOfWaiting(recordsOf(run, piece, { ofRequest, stubs }), stubs);
         for (let from = 0; from < changes.length; from += PIECE) {
           const outcome = await writer.writeParts(run, changes.slice(from, from + PIECE), partsBySpan);
           if (outcome.left.length > 0) await emptySessions?.left(run, outcome.left);
@@ -84,6 +85,18 @@ export async function ingestOtelSpans(
   }
   const said = [...reasons, ...made.flatMap((one) => warningOf(one) ?? [])].slice(0, MAX_REASONS);
   return { rejectedSpans, errorMessage: said.join('; ') };
+}
+
+/** The changes, and before those of roots that say no input or output what spans before them said, which waits. */
+async function onTopOfWaiting(changes: RecordChange[], stubs: Deps['stubTraces']): Promise<RecordChange[]> {
+  const waiting = new Map((await stubs?.find(lackingTexts(changes)))?.map((record) => [record.id, record]));
+  if (waiting.size === 0) return changes;
+  return changes.flatMap((change) => {
+    if (change.action !== 'log' || change.record.type !== 'trace') return [change];
+    const before = waiting.get(change.record.id);
+    // Its session is the one that the root's change decides on.
+    return before ? [{ ...change, record: { ...before, session_id: change.record.session_id } }, change] : [change];
+  });
 }
 
 /** Spans in pieces of whole traces, each of about so many as are written at a time. */

@@ -137,7 +137,7 @@ function withoutRoot(trace: Trace, mapped: readonly MappedHere[], onStub: (recor
   if (top) {
     const said = traceOf(top.span);
     const user_metadata = { ...said.user_metadata, [OPENED_BY]: top.from.spanId };
-    const texts = fromBelow({ ...said, user_metadata }, top, mapped);
+    const texts = withLater(fromBelow({ ...said, user_metadata }, top, mapped), top, mapped);
     const record = { ...trace, ...texts, is_provisional: true, trace_is_complete: false };
     if (remote || mapped.some(({ isNamed }) => isNamed)) changes.push({ action: 'log', record });
     else onStub(record);
@@ -188,5 +188,34 @@ function fromBelow(fields: TraceFields, root: MappedHere, mapped: readonly Mappe
     },
   };
 }
+
+/** Returns the record of a trace without its root, with the output of the last span beside the one that opens it, and as long as both. */
+function withLater(fields: TraceFields, top: MappedHere, mapped: readonly MappedHere[]): TraceFields {
+  const { parentId, startNs, endNs } = top.from;
+  const later = mapped.filter(({ from }) => from.parentId === parentId && from.endNs > endNs);
+  const last = later.reduce<MappedHere | undefined>(
+    (latest, one) => (isSaid(one.span.output) && (!latest || one.from.endNs >= latest.from.endNs) ? one : latest),
+    undefined,
+  );
+  if (last?.span.output === undefined) return fields;
+  return {
+    ...fields,
+    output: textOfStep(last.span.output),
+    user_metadata: { ...fields.user_metadata, [OUTPUT_FROM]: last.from.spanId },
+    metrics: { duration_ns: Number(last.from.endNs - startNs) },
+  };
+}
+
+/**
+ * Returns the traces among changes of `recordsOf` whose root itself says no input or no output: what was said of them before counts, too.
+ * @returns their ids
+ */
+export const lackingTexts = (changes: readonly RecordChange[]): string[] =>
+  changes.flatMap((change) => {
+    if (change.action !== 'log' || change.record.type !== 'trace' || change.record.is_provisional) return [];
+    const { id, input, output, user_metadata = {} } = change.record;
+    const lacks = input === undefined || output === undefined || INPUT_FROM in user_metadata || OUTPUT_FROM in user_metadata;
+    return lacks ? [id] : [];
+  });
 
 const isSaid = (step: MappedSpan['input'] | MappedSpan['output']): boolean => step !== undefined && textOfStep(step) !== '';

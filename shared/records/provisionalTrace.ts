@@ -58,7 +58,7 @@ function rootOn(stored: StoredRecord, given: LoggedRecord): OnTop {
 }
 
 /** Returns what spans add that are not around those that the trace has. */
-function besides(stored: StoredRecord, given: LoggedRecord): LoggedRecord | undefined {
+function besides(stored: StoredRecord | LoggedRecord, given: LoggedRecord): LoggedRecord | undefined {
   const said = given.user_metadata ?? {};
   const isLater = stored.is_provisional === true && endOf(given) > endOf(stored);
   const takesInput = isEmpty(stored.input) && !isEmpty(given.input);
@@ -75,6 +75,19 @@ function besides(stored: StoredRecord, given: LoggedRecord): LoggedRecord | unde
     user_metadata: { ...(takesInput ? from(INPUT_FROM) : {}), ...(takesOutput ? from(OUTPUT_FROM) : {}) },
     ...(isLater ? { metrics: { duration_ns: Math.round((endOf(given) - startOf(stored)) * 1000) } } : {}),
   } as LoggedRecord;
+}
+
+/** Returns one record of two that spans without their root make of a trace: the one that begins first, with the first input and the output that ends last. */
+export function togetherOf(one: LoggedRecord, other: LoggedRecord): LoggedRecord {
+  const [first, second] = startOf(other) < startOf(one) ? [other, one] : [one, other];
+  const added = besides({ ...first, is_provisional: true }, second);
+  if (!added) return first;
+  return {
+    ...first,
+    ...added,
+    user_metadata: { ...first.user_metadata, ...added.user_metadata },
+    ...(added.metrics ? { metrics: { ...first.metrics, ...added.metrics } } : {}),
+  };
 }
 
 type Timed = Pick<LoggedRecord, 'created_at' | 'metrics'>;

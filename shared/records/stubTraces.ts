@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { togetherOf } from './provisionalTrace.ts';
 import type { LoggedRecord } from './recordChange.ts';
 import type { RecordWriter } from './recordWriter.ts';
 
@@ -11,8 +12,10 @@ export interface WaitingTrace {
 
 /** What other processes, and the next one, know of the traces that wait. */
 export interface WaitingTraceStore {
-  /** Those that are known keep their time. */
+  /** Those that are known keep their time, and are kept together with what is known of them. */
   keep(waiting: readonly WaitingTrace[], waitMs: number): Promise<void>;
+  /** What is known of these, of those that wait. */
+  find(traceIds: readonly string[]): Promise<WaitingTrace[]>;
   /** Those whose wait is over, the first ones first. */
   due(limit: number): Promise<WaitingTrace[]>;
   forget(traceIds: readonly string[]): Promise<void>;
@@ -55,8 +58,13 @@ export class StubTraces {
   /** @see keep */
   add(run: RunRef, trace: LoggedRecord): void {
     const known = this.#added.get(trace.id);
-    if (known && (known.trace.created_at ?? '') <= (trace.created_at ?? '')) return;
-    this.#added.set(trace.id, { run, trace });
+    this.#added.set(trace.id, { run, trace: known ? togetherOf(known.trace, trace) : trace });
+  }
+
+  /** Returns what the spans before said of traces whose root says no input or no output. */
+  async find(traceIds: readonly string[]): Promise<LoggedRecord[]> {
+    if (traceIds.length === 0) return [];
+    return (await this.#deps.store.find(traceIds)).map(({ trace }) => trace);
   }
 
   /** The root is here. @see keep */

@@ -654,7 +654,7 @@ describe('other forms of the conventions', () => {
     });
     expect(search).toMatchObject({ type: 'retriever', output: [{ content: 'd' }], user_metadata: { 'output.more': 'x' } });
     const agent = await stored('agent', {
-      agent_name: 'a',
+      'gen_ai.agent.name': 'a',
       'pydantic_ai.all_messages': JSON.stringify([
         { role: 'user', parts: [{ type: 'text', content: 'q' }] },
         {
@@ -939,15 +939,16 @@ describe('a trace whose root is missing', () => {
   };
   const said = (input: string, output: string) => ({ ...AGENT, 'input.value': input, 'output.value': output });
 
-  test('is opened by its highest span, also where others are beside that', async () => {
+  test('is opened by its highest span, with the output of the last one beside it', async () => {
     const trace = await send(
       'filtered',
       { id: 3, in: 2, from: 2, to: 3, attributes: said('step', 'done') },
       { id: 2, in: 0, from: 1, to: 4, attributes: { ...said('q', 'a'), own: 'x' } },
       { id: 4, in: 0, from: 5, to: 6, attributes: said('second', 'last') },
     );
-    const user_metadata = { own: 'x', 'otel.opened_by_span_id': '00f067aa0ba902b2' };
-    expect(trace).toMatchObject({ name: 'span 2', input: 'q', output: 'a', is_complete: false, user_metadata });
+    const from = { 'otel.opened_by_span_id': '00f067aa0ba902b2', 'otel.output_span_id': '00f067aa0ba902b4' };
+    const user_metadata = { own: 'x', ...from };
+    expect(trace).toMatchObject({ name: 'span 2', input: 'q', output: 'last', is_complete: false, user_metadata });
     expect(trace.created_at).toBe('2026-02-02T02:40:01.000000Z');
   });
 
@@ -1004,6 +1005,29 @@ describe('a trace whose root is missing', () => {
       expect(trace).toMatchObject({ name: 'span 1', is_complete: true, input: 'first', output: 'two', user_metadata });
     },
   );
+
+  test.each(['one by one', 'the last one first', 'together'])(
+    'a root without input and output has those of steps that came before it and name no model: %s',
+    async (order) => {
+      const step = (id: number, input: string, output: string) => {
+        const attributes = { 'traceloop.span.kind': 'task', 'traceloop.entity.input': input, 'traceloop.entity.output': output };
+        return { id, in: 1, from: id, to: id + 0.5, attributes };
+      };
+      const steps = [step(2, 'first', 'one'), step(3, 'second', 'two'), step(4, 'third', 'three')];
+      const stream = `plain steps, ${order}`;
+      if (order === 'together') await send(stream, ...steps);
+      else for (const one of order === 'one by one' ? steps : steps.toReversed()) await send(stream, one);
+      const trace = await send(stream, { id: 1, from: 0, to: 9, attributes: { 'traceloop.span.kind': 'workflow' } });
+      const user_metadata = { 'otel.input_span_id': '00f067aa0ba902b2', 'otel.output_span_id': '00f067aa0ba902b4' };
+      expect(trace).toMatchObject({ name: 'span 1', is_complete: true, input: 'first', output: 'three', user_metadata });
+    },
+  );
+
+  test('of spans beside each other in one batch the last one gives the output', async () => {
+    const spans = [2, 3].map((id) => ({ id, in: 1, from: id, to: id + 1, attributes: said(`in ${id}`, `out ${id}`) }));
+    const trace = await send('beside each other', ...spans);
+    expect(trace).toMatchObject({ name: 'span 2', input: 'in 2', output: 'out 3', metrics: { duration_ns: 2_000_000_000 } });
+  });
 });
 
 describe('the request', () => {
