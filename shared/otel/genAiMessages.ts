@@ -116,7 +116,7 @@ const isNothingButMessage = (event: { [key: string]: AttributeValue; 'event.name
   Object.keys(event).every((field) => !field.includes('.') || besideMessage.includes(field));
 
 export const isPydanticAgent = (attributes: Attributes): boolean =>
-  attributes.has('agent_name') && (attributes.has('pydantic_ai.all_messages') || attributes.has('all_messages_events'));
+  attributes.has('pydantic_ai.all_messages') || (attributes.has('agent_name') && attributes.has('all_messages_events'));
 
 /** The whole conversation of an agent of Pydantic AI, with its result. */
 function inAgentRun(attributes: Attributes): Conversation {

@@ -93,6 +93,8 @@ const ownersOfCosts = /^(?:gen_ai|llm|ai|operation|langfuse|langsmith|mlflow|lit
 const holders =
   /(?:^|[._])(?:usage|usage_?metadata|usageMetadata|usage_?details|usage_?object|usage\.raw|token_?usage|tokenUsage|(?:input|output|prompt|completion)_tokens?_details|cost_details|cost)$/;
 const PROVIDER_METADATA = /(?:^|\.)(?:providerMetadata|provider_metadata)$/;
+/** Tokens beside times; `tokens` is their total. */
+const BRAINTRUST_METRICS = 'braintrust.metrics';
 /** The answer of a model call of Genkit, beside which there is its usage. */
 const GENKIT_OUTPUT = 'genkit:output';
 
@@ -126,6 +128,7 @@ export function figuresIn(names: readonly string[]): NamedFigures {
     const isOlder = /prompt|completion/.test(name) ? 0.5 : 0;
     if (figure) numbers.push({ name, figure, isBare, rank: (rank === -1 ? places.length : rank) + isOlder });
     if (PROVIDER_METADATA.test(name)) objects.push({ name, words: [], skipped: 1 });
+    else if (name === BRAINTRUST_METRICS) objects.push({ name, words: ['total'], skipped: 0 });
     else if (name === GENKIT_OUTPUT) objects.push({ name, words: [], skipped: 0, within: 'usage' });
     else if (holders.test(name)) objects.push({ name, words: wordsOf(name.split('.').at(-1) as string), skipped: 0 });
   }

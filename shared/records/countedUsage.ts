@@ -146,14 +146,16 @@ export function usageOf({ type, metrics }: Pick<StoredRecord, 'type' | 'metrics'
 
 const ofUsage: ReadonlySet<string> = new Set(usageMetrics);
 
-/** Returns what the counting needs of a span, from its `usageOf`. */
+/** Returns what the counting needs of a span, from its `usageOf`. Zeros alone say nothing of a model call: its library did not hear what it used. */
 export function usageNode(
   { id, type, parent_id }: Pick<StoredRecord, 'id' | 'type'> & { parent_id?: string | null | undefined },
   usage: Readonly<Record<string, number>> = {},
 ): UsageNode {
   let saysTokens = false;
-  for (const name in usage) if (name !== 'cost' && name !== WITHOUT_COST) saysTokens = true;
-  return { id, parentId: parent_id ?? null, type, saysTokens, saysCost: 'cost' in usage };
+  for (const name in usage)
+    if (name !== 'cost' && name !== WITHOUT_COST && (type !== 'llm' || usage[name] !== 0)) saysTokens = true;
+  const saysCost = 'cost' in usage && (type !== 'llm' || usage.cost !== 0 || saysTokens);
+  return { id, parentId: parent_id ?? null, type, saysTokens, saysCost };
 }
 
 /** Which of its usage counts. Where nothing says it, as former releases stored it, all usage of calls does, and of no other span. */

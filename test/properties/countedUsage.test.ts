@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { countedUsage, type UsageNode } from '../../shared/records/countedUsage.ts';
+import { countedUsage, type UsageNode, usageNode } from '../../shared/records/countedUsage.ts';
 
 /** A tree as `kind(what it says)`: `t` tokens, `c` a cost; one line a span, below the one that is indented less. */
 function nodes(tree: string): UsageNode[] {
@@ -49,6 +49,19 @@ describe('of usage within usage', () => {
   ])('%s', (_, tree, expected) => {
     expect(counted(tree)).toEqual(expected);
     expect(Object.fromEntries(countedUsage(nodes(tree).reverse()))).toEqual(expected);
+  });
+
+  test('a call that says nothing but zeros leaves it to the call within', () => {
+    const call = (id: string, parent_id: string | null, usage: Record<string, number>) =>
+      usageNode({ id, parent_id, type: 'llm' }, usage);
+    const zeros = { num_input_tokens: 0, num_output_tokens: 0, cost: 0 };
+    const said = { num_input_tokens: 1000, num_output_tokens: 0, cost: 0 };
+    const of = (outer: object, inner: object) =>
+      Object.fromEntries(countedUsage([call('a', null, { ...outer }), call('b', 'a', { ...inner })]));
+    expect(of(zeros, said)).toEqual({ a: 'none', b: 'all' });
+    expect(of(said, zeros)).toEqual({ a: 'all', b: 'none' });
+    expect(of(zeros, zeros)).toEqual({ a: 'none', b: 'all' });
+    expect(countedUsage([call('a', null, zeros)])).toEqual(new Map([['a', 'all']]));
   });
 
   test('loops of parents end', () => {

@@ -161,6 +161,15 @@ describe('what a call used is read in the words of', () => {
       },
     ],
     [
+      'Braintrust',
+      {
+        'braintrust.metrics': json({
+          ...{ tokens: 1050, prompt_tokens: 1000, completion_tokens: 50, prompt_cached_tokens: 800, start: 1_770_000_000.5 },
+          ...{ prompt_cache_creation_tokens: 100, completion_reasoning_tokens: 30 },
+        }),
+      },
+    ],
+    [
       'Genkit',
       {
         'genkit:output': json({
