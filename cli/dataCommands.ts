@@ -1,6 +1,6 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Action, example, ofProject, ofService, wholeNumber } from './commandOptions.ts';
-import { delimiterNames, rowFormats } from './rowFiles.ts';
+import { type DelimiterName, delimiterNames, rowFormats } from './rowFiles.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What brings data into the service and out of it again. */
@@ -13,9 +13,10 @@ export function dataCommands(program: Command, terminal: Terminal, action: Actio
     .option('--name <name>', 'name of the dataset')
     .addOption(new Option('--format <format>', 'what the file holds, where its name does not say').choices(rowFormats))
     .addOption(
-      new Option('--delimiter <name>', 'what separates the fields of a CSV; else it is detected').choices(
-        Object.keys(delimiterNames),
-      ),
+      new Option(
+        '--delimiter <name>',
+        `${ofDelimiters}, or the character: what separates the fields of a CSV; else it is detected`,
+      ).argParser(delimiterNamed),
     )
     .option('--append', 'add the rows to a dataset that exists')
     .addOption(new Option('--replace', 'make the rows the new version of a dataset that exists').conflicts('append'))
@@ -135,4 +136,14 @@ const ofRecords = (command: Command, kinds: readonly string[]): Command =>
 
 function countFromZero(text: string): number {
   return text === '0' ? 0 : wholeNumber(text);
+}
+
+const ofDelimiters = Object.keys(delimiterNames).join(', ');
+
+/** A delimiter by its name or itself; a tab may be written `\t`, too. */
+function delimiterNamed(text: string): DelimiterName {
+  const character = text === '\\t' ? '\t' : text;
+  const found = Object.entries(delimiterNames).find((one) => one.includes(character));
+  if (!found) throw new InvalidArgumentError(`It is one of ${ofDelimiters}, or the character itself.`);
+  return found[0] as DelimiterName;
 }

@@ -785,8 +785,15 @@ describe('datasets', () => {
         'the file was read with fields separated by a semicolon, 1 empty row left out\n',
       ]);
     }
-    const chosen = await assay(['datasets', 'import', 'semicolons.csv', '--name', `${name} 2`, '--delimiter', 'comma'], where);
-    expect([chosen.exitCode, chosen.stderr]).toEqual([exitCodes.usage, expect.stringContaining('2 fields')]);
+    for (const [delimiter, refusal] of [
+      ['comma', '2 fields'],
+      [',', '2 fields'],
+      ['dash', 'comma, semicolon, tab, pipe'],
+    ] as const) {
+      const chosen = ['datasets', 'import', 'semicolons.csv', '--name', `${name} 2`, '--delimiter', delimiter];
+      const { exitCode, stderr } = await assay(chosen, where);
+      expect([exitCode, stderr]).toEqual([exitCodes.usage, expect.stringContaining(refusal)]);
+    }
     await assay(['datasets', 'export', name, '--byte-order-mark', '--output', 'excel.csv'], where);
     expect(readFileSync(join(where.folder, 'excel.csv'), 'utf8')).toBe('\uFEFFinput,output\r\n"1,5",2\r\n');
   });
