@@ -2,6 +2,7 @@
 const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   client: () => import('./client.ts'),
   compare: () => import('./compare.ts'),
+  console: () => import('./console.ts'),
   experiment: () => import('./experiment.ts'),
   ingest: () => import('./ingest.ts'),
   kills: () => import('./kills.ts'),

@@ -1,11 +1,7 @@
-import { ValueError } from './errors.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { type RunChoice, runOf } from './recordChoice.ts';
 
-export interface ExportRecordsOptions extends OperationOptions {
-  /** What holds the records: exactly one of these. */
-  logStreamId?: string | undefined;
-  experimentId?: string | undefined;
-  metricsTestingId?: string | undefined;
+export interface ExportRecordsOptions extends OperationOptions, RunChoice {
   /** Kind of the records; those below them go with them in `jsonl` alone. Default `trace`. */
   kind?: 'session' | 'trace' | 'span' | undefined;
   /** Default `jsonl`. */
@@ -25,25 +21,13 @@ export interface ExportRecordsOptions extends OperationOptions {
  * @throws ValueError unless exactly one of the runs is given; HttpStatusError 422 for an unknown column or filter.
  */
 export async function exportRecords(options: ExportRecordsOptions): Promise<ReadableStream<Uint8Array>> {
-  const {
-    logStreamId,
-    experimentId,
-    metricsTestingId,
-    kind = 'trace',
-    format,
-    columns,
-    filters,
-    redact,
-    byteOrderMark,
-  } = options;
-  const runs = { log_stream_id: logStreamId, experiment_id: experimentId, metrics_testing_id: metricsTestingId };
-  if (Object.values(runs).filter(Boolean).length !== 1)
-    throw new ValueError('name what to export: logStreamId, experimentId or metricsTestingId');
+  const { kind = 'trace', format, columns, filters, redact, byteOrderMark } = options;
+  const run = runOf(options);
   const client = clientOf(options);
   const projectId = await resolveProject(client, options);
   return client.download(`/projects/${projectId}/export_records`, {
     body: {
-      ...runs,
+      ...run,
       root_type: kind,
       export_format: format,
       column_ids: columns,

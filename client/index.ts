@@ -81,6 +81,8 @@ export { Logger, type LoggerOptions } from './logger.ts';
 export { Pages } from './pages.ts';
 export { type CallOptions, type OperationOptions, type ProjectChoice, resolveProject } from './project.ts';
 export type { PromptSettings } from './promptSettings.ts';
+export type { RecordChoice, RunChoice } from './recordChoice.ts';
+export { type RecordHistogram, type RecordHistogramOptions, recordHistogram } from './recordHistogram.ts';
 export { type RerunExperimentOptions, rerunExperiment } from './rerunExperiment.ts';
 export type { RowSelection } from './rowSelection.ts';
 export { runExperiment } from './runExperiment.ts';

@@ -7,6 +7,7 @@ import { namedScorers } from '../../shared/scorers/namedScorers.ts';
 import { scorersOfRun } from '../../shared/scorers/runSettings.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
+import { clickhouseHistogram } from '../../shared/stores/clickhouse/recordHistogram.ts';
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
 import type { AccountGate } from '../authenticate.ts';
@@ -24,6 +25,7 @@ import { metricsTestingRoutes } from '../routes/metricsTesting.ts';
 import { openTelemetryRoutes } from '../routes/openTelemetry.ts';
 import { recomputeMetricsRoutes } from '../routes/recomputeMetrics.ts';
 import { recordColumnRoutes } from '../routes/recordColumns.ts';
+import { recordHistogramRoutes } from '../routes/recordHistogram.ts';
 import { recordSearchRoutes } from '../routes/recordSearch.ts';
 import { sessionRoutes } from '../routes/sessions.ts';
 import { spanRoutes } from '../routes/spans.ts';
@@ -64,6 +66,7 @@ export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyB
     }),
     ...sessionRoutes(recordDeps),
     ...recordSearchRoutes(search),
+    ...recordHistogramRoutes({ ...search, histogram: clickhouseHistogram(clickhouse) }),
     ...recordColumnRoutes(search),
     ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(clickhouse) }),
     ...metricsTestingRoutes({

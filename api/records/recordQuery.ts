@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
-import type { RecordKind } from '../../shared/columns/columnDef.ts';
+import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { RunLookup } from '../../shared/projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
@@ -13,6 +13,13 @@ export interface RecordSearchDeps {
   findRun: RunLookup;
   metrics: MetricDefinitions;
 }
+
+/** What routes ask for, by the name in their paths. */
+export const searched: readonly { name: 'traces' | 'spans' | 'sessions'; kinds: readonly RecordKind[] }[] = [
+  { name: 'traces', kinds: ['trace'] },
+  { name: 'spans', kinds: spanKinds },
+  { name: 'sessions', kinds: ['session'] },
+];
 
 /** What the catalog of a run's columns is made of. */
 export interface RecordColumnDeps {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
+import type { RecordKind } from '../../shared/columns/columnDef.ts';
 import { toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
 import { type PageView, type RecordPageQuery, searchRecords } from '../../shared/records/searchRecords.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
@@ -12,17 +12,11 @@ import {
   LogRecordsQueryResponse,
 } from '../../shared/wire/recordSearch.ts';
 import { pageReply, selection } from '../records/recordPage.ts';
-import { type RecordSearchDeps, recordQuery, sortableColumn } from '../records/recordQuery.ts';
+import { type RecordSearchDeps, recordQuery, searched, sortableColumn } from '../records/recordQuery.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 const tag = 'Records';
 const access = { project: 'read' } as const;
-
-const searched: readonly { name: string; kinds: readonly RecordKind[] }[] = [
-  { name: 'traces', kinds: ['trace'] },
-  { name: 'spans', kinds: spanKinds },
-  { name: 'sessions', kinds: ['session'] },
-];
 
 /** Search, partial search and count of traces, spans and sessions. */
 export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {

@@ -1,6 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { ExactNumber } from '../wire/exactNumber.ts';
+import { microsOfTime } from '../wire/time.ts';
 
 export type ParquetValue = string | number | boolean | ExactNumber | null;
 
@@ -78,9 +79,5 @@ const stored: Readonly<Record<ParquetColumn['type'], (value: ParquetValue) => st
   integer: (value) => (Number.isSafeInteger(value) ? BigInt(value as number) : null),
   number: (value) => (value === null || typeof value === 'string' ? null : Number(value)),
   boolean: (value) => (typeof value === 'boolean' ? value : null),
-  time: (value) => (typeof value === 'string' ? microsecondsOf(value) : null),
+  time: (value) => (typeof value === 'string' ? microsOfTime(value) : null),
 };
-
-/** `2026-07-07T15:55:01.110554Z` in microseconds since 1970. */
-const microsecondsOf = (canonical: string): bigint =>
-  BigInt(Date.parse(`${canonical.slice(0, 19)}Z`)) * 1000n + BigInt(canonical.slice(20, 26));

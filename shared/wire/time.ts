@@ -57,6 +57,17 @@ function minutesOf(offset: string): number | undefined {
 /** Now, in the canonical form. */
 export const timeOf = (date: Date): string => `${date.toISOString().slice(0, -1)}000Z`;
 
+/** Microseconds since 1970 of a canonical time. */
+export const microsOfTime = (canonical: string): bigint =>
+  BigInt(Date.parse(`${canonical.slice(0, 19)}Z`)) * 1000n + BigInt(canonical.slice(20, 26));
+
+/** The inverse of {@link microsOfTime}. */
+export function timeOfMicros(micros: bigint): string {
+  const seconds = micros / 1_000_000n - (micros % 1_000_000n < 0n ? 1n : 0n);
+  const fraction = String(micros - seconds * 1_000_000n).padStart(6, '0');
+  return `${new Date(Number(seconds) * 1000).toISOString().slice(0, 19)}.${fraction}Z`;
+}
+
 const timeRead = (read: (text: string) => string | undefined, range: string) =>
   z.string().transform((text, context) => {
     const time = read(text);

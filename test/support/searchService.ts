@@ -4,6 +4,7 @@ import type { Gate } from '../../api/route.ts';
 import { exportRecordRoutes } from '../../api/routes/exportRecords.ts';
 import { metricSearchRoutes } from '../../api/routes/metricSearch.ts';
 import { recordColumnRoutes } from '../../api/routes/recordColumns.ts';
+import { recordHistogramRoutes } from '../../api/routes/recordHistogram.ts';
 import { recordSearchRoutes } from '../../api/routes/recordSearch.ts';
 import { traceGraphRoutes } from '../../api/routes/traceGraph.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
@@ -14,6 +15,7 @@ import { toxicity } from '../../shared/metrics/toxicity.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
+import { clickhouseHistogram } from '../../shared/stores/clickhouse/recordHistogram.ts';
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
 import { type Answer, serve } from './http.ts';
@@ -43,14 +45,20 @@ export async function startSearchService() {
     findRun: runs.find,
     metrics,
     timelines,
+    histogram: clickhouseHistogram(tables.clickhouse),
     stream,
     graph: clickhouseTraceGraph(tables.clickhouse),
   };
   const http = await serve(
     createApp({
-      endpoints: [recordSearchRoutes, recordColumnRoutes, metricSearchRoutes, exportRecordRoutes, traceGraphRoutes].flatMap(
-        (routes) => routes(deps),
-      ),
+      endpoints: [
+        ...recordSearchRoutes(deps),
+        ...recordHistogramRoutes(deps),
+        ...recordColumnRoutes(deps),
+        ...metricSearchRoutes(deps),
+        ...exportRecordRoutes(deps),
+        ...traceGraphRoutes(deps),
+      ],
       gate,
       log: pino({ level: 'silent' }),
       apiKeyHeaders: ['Service-API-Key'],

@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { recordKinds } from '../shared/columns/columnDef.ts';
+import { newId } from '../shared/identifiers/ids.ts';
+import { percentile } from '../shared/metrics/percentile.ts';
+import { columnFinder } from '../shared/records/findColumn.ts';
+import { recordHistogram } from '../shared/records/recordHistogram.ts';
+import type { RecordQuery } from '../shared/records/searchRecords.ts';
+import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
+import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
+import { clickhouseHistogram } from '../shared/stores/clickhouse/recordHistogram.ts';
+import { migrateTables } from '../shared/stores/clickhouse/tables.ts';
+import type { ColumnFilter } from '../shared/wire/filters.ts';
+import { generateLongTrace, generateRecords, mergesDone } from './recordData.ts';
+
+const LONG_TRACE = 10_000;
+
+/**
+ * Times what pages of the console ask around their tables, over one run of `records` records of the embedded engine, `rounds` times each.
+ * @param dataDir keeps the records for the next call
+ */
+export async function timeConsoleApi(records: number, rounds: number, dataDir: string | undefined): Promise<void> {
+  const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'assay-bench-console-')));
+  const clickhouse = openClickHouse({ dataDir: folder });
+  try {
+    await migrateTables(clickhouse);
+    const run = (await largestRun(clickhouse)) ?? (await fill(clickhouse, records));
+    for (const [name, ask] of questions(clickhouse, {
+      run,
+      kinds: recordKinds,
+      filter: { and: [] },
+      findColumn: columnFinder([]),
+    }))
+      console.log(`${name.padEnd(60)} ${await timed(clickhouse, ask, rounds)}`);
+  } finally {
+    await clickhouse.close();
+    if (dataDir === undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Run {
+  projectId: string;
+  runId: string;
+}
+
+async function largestRun(clickhouse: ClickHouse): Promise<Run | undefined> {
+  const [largest] = await clickhouse.query({
+    name: 'largest run',
+    sql: 'SELECT project_id AS projectId, run_id AS runId FROM records GROUP BY project_id, run_id ORDER BY count() DESC LIMIT 1',
+    row: (row) => row as Run,
+  });
+  return largest;
+}
+
+async function fill(clickhouse: ClickHouse, records: number): Promise<Run> {
+  const run = { projectId: newId(), runId: newId(), records };
+  await generateRecords(clickhouse, run);
+  await generateLongTrace(clickhouse, run, LONG_TRACE);
+  await mergesDone(clickhouse, { furtherToo: false });
+  return run;
+}
+
+function questions(clickhouse: ClickHouse, all: RecordQuery): [name: string, ask: () => Promise<unknown>][] {
+  const histogram = clickhouseHistogram(clickhouse);
+  const named: ColumnFilter = {
+    filter: { type: 'text', column_id: 'input', operator: 'contains', value: 'the', case_sensitive: true },
+  };
+  return [
+    ['histogram of 60 buckets, all records', () => recordHistogram(histogram, all, { buckets: 60 })],
+    ['histogram of 60 buckets, traces', () => recordHistogram(histogram, { ...all, kinds: ['trace'] }, { buckets: 60 })],
+    [
+      'histogram of 60 buckets, input contains a word',
+      () => recordHistogram(histogram, { ...all, filter: named }, { buckets: 60 }),
+    ],
+  ];
+}
+
+/** Answers are kept until the next write, so that each round begins after one. */
+async function timed(clickhouse: ClickHouse, ask: () => Promise<unknown>, rounds: number): Promise<string> {
+  const times = new Float64Array(rounds);
+  await ask();
+  const before = process.cpuUsage();
+  for (let round = 0; round < rounds; round++) {
+    await clickhouse.command({ name: 'a write', sql: 'INSERT INTO deleted_records SELECT * FROM deleted_records LIMIT 0' });
+    const started = performance.now();
+    await ask();
+    times[round] = performance.now() - started;
+  }
+  const { user, system } = process.cpuUsage(before);
+  times.sort();
+  const cpu = `${((user + system) / 1000 / rounds).toFixed(0)} ms of CPU`;
+  return `${cpu}, p50 ${percentile(times, 0.5).toFixed(0)} ms, p95 ${percentile(times, 0.95).toFixed(0)} ms`;
+}
