@@ -115,6 +115,14 @@ export interface CallGate {
    * @throws as `acquire` does
    */
   enter(key: string, limits: () => CallLimits, options: EnterOptions): Promise<CallPermit>;
+  /** What holds back the calls of `key` that wait in this process; undefined where none waits. */
+  heldBack(key: string): HeldBack | undefined;
   /** Says that the limits of `key` are not what they were. */
   changed(key: string): void;
+}
+
+export interface HeldBack {
+  reason: WaitReason;
+  /** When the next call may start, in milliseconds since the epoch; 0 where no time holds it back. */
+  until: number;
 }

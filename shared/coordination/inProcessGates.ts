@@ -1,5 +1,12 @@
 import { onAbort } from '../concurrency/onAbort.ts';
-import { type AcquireOptions, type CallGate, type ConcurrencyLimit, slotsOf, type WaitReason } from './coordination.ts';
+import {
+  type AcquireOptions,
+  type CallGate,
+  type ConcurrencyLimit,
+  type HeldBack,
+  slotsOf,
+  type WaitReason,
+} from './coordination.ts';
 import { newPace, noteEnd, noteStart, type Pace, paceFigures, slotsAllowed, startsAt } from './pace.ts';
 
 /** What a waiter may take: slots of a key, or a call of one with a pace. */
@@ -30,9 +37,11 @@ interface Key {
   /** Those of `parties` that have waiters. */
   waiting: Set<Party>;
   /** What holds back those who wait. */
-  blockedBy: WaitReason;
+  heldBack: HeldBack;
   timer: NodeJS.Timeout | undefined;
 }
+
+const unheld: HeldBack = { reason: 'slot', until: 0 };
 
 /** Slots and calls in plain memory, with the promises of the ports. */
 export function inProcessGates(now: () => number): { concurrency: ConcurrencyLimit; calls: CallGate } {
@@ -85,6 +94,7 @@ function callGate(now: () => number): CallGate {
         };
       });
     },
+    heldBack: (key) => keys.heldBack(key),
     changed: (key) => keys.serve(key),
   };
 }
@@ -99,6 +109,11 @@ class FairKeys {
   }
 
   held = (name: string): number => this.keys.get(name)?.held ?? 0;
+  heldBack(name: string): HeldBack | undefined {
+    const key = this.keys.get(name);
+    return key && key.waiting.size > 0 ? key.heldBack : undefined;
+  }
+
   isIdle = (name: string): boolean => !this.keys.has(name);
 
   /** A slot that is free while nobody waits; undefined where there is none. */
@@ -139,7 +154,7 @@ class FairKeys {
       party.waiting.add(waiter);
       key.waiting.add(party);
       this.serveKey(name, key);
-      waitedFor = key.blockedBy;
+      waitedFor = key.heldBack.reason;
     });
   }
 
@@ -151,7 +166,7 @@ class FairKeys {
   private key(name: string): Key {
     let key = this.keys.get(name);
     if (!key) {
-      key = { held: 0, given: 0, parties: new Map(), waiting: new Set(), blockedBy: 'slot', timer: undefined };
+      key = { held: 0, given: 0, parties: new Map(), waiting: new Set(), heldBack: unheld, timer: undefined };
       this.keys.set(name, key);
     }
     return key;
@@ -223,7 +238,7 @@ class FairKeys {
       if (!best || byHeld < 0 || (byHeld === 0 && party.servedAt < best.servedAt)) best = party;
     }
     if (best) return best;
-    key.blockedBy = earliest?.reason ?? 'slot';
+    key.heldBack = earliest ? { reason: earliest.reason, until: earliest.at } : unheld;
     clearTimeout(key.timer);
     if (earliest) key.timer = setTimeout(() => this.serveKey(name, key), pauseMs(earliest, now)).unref();
     return undefined;

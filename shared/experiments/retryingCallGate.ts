@@ -7,5 +7,6 @@ import { untilStored } from './untilStored.ts';
  */
 export const retryingCallGate = (calls: CallGate, onTrouble: (err: unknown) => void): CallGate => ({
   enter: (key, limits, options) => untilStored(() => calls.enter(key, limits, options), options.signal, onTrouble),
+  heldBack: calls.heldBack,
   changed: calls.changed,
 });

@@ -153,6 +153,18 @@ test('a run that waits says for what and until when', async () => {
   expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 0, message: null });
 });
 
+test('a run that waits for a limit of its own says which and until when', async () => {
+  await using _endpoint = await model('minutes', says('fine'));
+  const one = await experiment('own limit');
+  await one.start({ runner: prompt('minutes'), records: questions(30), limits: { requests_per_minute: 20 } });
+  const waiting = await one.until(({ message }) => message !== null);
+  expect(waiting.state).toBe('running');
+  expect(waiting.message).toMatch(
+    /^the limit of 20 requests per minute is used up; calls wait until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
+  );
+  await one.steer('cancel');
+});
+
 test('settings that the model is not sent are shown on the run, and what a model thought is kept apart', async () => {
   await using endpoint = await model('thinks', says('<think>\nhm\n</think>\n\nfine'));
   const one = await experiment('settings');

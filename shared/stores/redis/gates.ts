@@ -6,6 +6,7 @@ import {
   type CallGate,
   type CallOutcome,
   type ConcurrencyLimit,
+  type HeldBack,
   slotsOf,
   type WaitReason,
 } from '../../coordination/coordination.ts';
@@ -42,7 +43,7 @@ interface Line {
   isScheduled: boolean;
   hasNews: boolean;
   questions: number;
-  blockedBy: WaitReason;
+  heldBack: HeldBack;
   refusedForMs: number;
   wake: NodeJS.Timeout | undefined;
 }
@@ -83,6 +84,7 @@ export function redisGates(
             leave: (outcome) => keys.end(line, lease, outcome),
           }),
         ),
+      heldBack: (key) => keys.heldBack(`calls/${key}`),
       changed: (key) => keys.changed(`calls/${key}`),
     },
     close: () => keys.close(),
@@ -186,6 +188,11 @@ class SharedKeys {
     this.schedule(line);
   }
 
+  heldBack(key: string): HeldBack | undefined {
+    const line = this.lines.get(key);
+    return line && isWaiting(line) ? line.heldBack : undefined;
+  }
+
   changed(key: string): void {
     const line = this.lines.get(key);
     if (line) this.schedule(line);
@@ -224,7 +231,7 @@ class SharedKeys {
         isScheduled: false,
         hasNews: false,
         questions: 0,
-        blockedBy: 'slot',
+        heldBack: { reason: 'slot', until: 0 },
         refusedForMs: 0,
         wake: undefined,
       };
@@ -293,7 +300,8 @@ class SharedKeys {
     );
     line.refusedForMs = refusedForMs;
     this.admit(line, leases);
-    line.blockedBy = waitReasons[reason] ?? 'slot';
+    const heldBy = waitReasons[reason] ?? 'slot';
+    line.heldBack = { reason: heldBy, until: heldBy === 'slot' ? 0 : Date.now() + wakeMs };
     if (isWaiting(line)) line.wake = setTimeout(() => this.schedule(line), wakeMs).unref();
   }
 
@@ -308,7 +316,7 @@ class SharedKeys {
         continue;
       }
       party.waiting.delete(waiter);
-      waiter.admit(lease, line.questions > waiter.since + 1 ? line.blockedBy : undefined);
+      waiter.admit(lease, line.questions > waiter.since + 1 ? line.heldBack.reason : undefined);
     }
   }
 
