@@ -11,7 +11,7 @@ const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
  * @returns undefined where it is no chat completion
  */
 export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: boolean; failure: unknown }) | undefined {
-  const { choices, model, usage, usageMetadata, x_groq } = fieldsOf(body);
+  const { choices, model, usage, usageMetadata, x_groq, prompt_eval_count, eval_count } = fieldsOf(body);
   const choice = Array.isArray(choices) ? choices.find(isObject) : undefined;
   if (!choice) return undefined;
   const said = [choice.message, choice.delta].find(isObject);
@@ -20,7 +20,11 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
   const content = readContent(message.content);
   const refusal = textIn(message.refusal);
   const { text, thoughts } = withoutThoughts(content.text, choice.finish_reason);
-  const beside = textIn(message.reasoning_content) ?? textIn(message.reasoning) ?? textIn(message.thinking);
+  const beside =
+    textIn(message.reasoning_content) ??
+    textIn(message.reasoning) ??
+    textIn(message.thinking) ??
+    detailsText(message.reasoning_details);
   const reasoning = [beside, ...content.reasoning, thoughts].filter((part) => part !== undefined && part !== '').join('\n\n');
   const toolCalls = readToolCalls(message);
   return {
@@ -30,13 +34,24 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
     ...(toolCalls.length > 0 && { toolCalls }),
     ...(typeof model === 'string' && { model }),
     ...(typeof choice.finish_reason === 'string' && { finishReason: choice.finish_reason }),
-    ...readUsage(usage ?? choice.usage ?? usageMetadata ?? fieldsOf(x_groq).usage),
+    ...readUsage(
+      usage ??
+        choice.usage ??
+        usageMetadata ??
+        fieldsOf(x_groq).usage ?? { prompt_tokens: prompt_eval_count, completion_tokens: eval_count },
+    ),
     isFailed: choice.finish_reason === 'error' || (isObject(choice.error) && text === '' && toolCalls.length === 0),
     failure: choice.error,
   };
 }
 
 const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** Reasoning in pieces (OpenRouter: https://openrouter.ai/docs/use-cases/reasoning-tokens); those that are encrypted have no text. */
+function detailsText(details: unknown): string | undefined {
+  if (!Array.isArray(details)) return undefined;
+  return details.map((one) => textIn(fieldsOf(one).text) ?? textIn(fieldsOf(one).summary) ?? '').join('');
+}
 
 /** Content is a text, or a list of parts some of which are reasoning (Mistral: https://docs.mistral.ai/capabilities/reasoning). */
 function readContent(content: unknown): { text: string; reasoning: string[] } {

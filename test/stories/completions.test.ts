@@ -119,10 +119,12 @@ describe('what was paid for is read', () => {
     expect(await ask()).toMatchObject({ text: 'four', ...expected });
   });
 
-  test('usage beside the choices, as Google names it', async () => {
+  test('usage beside the choices, as Google and Ollama name it', async () => {
     const usageMetadata = { promptTokenCount: 12, candidatesTokenCount: 3, thoughtsTokenCount: 2, totalTokenCount: 17 };
     endpoint.next(completes({ content: 'four' }, { usageMetadata }));
     expect(await ask()).toMatchObject({ inputTokens: 12, outputTokens: 5, reasoningTokens: 2, totalTokens: 17 });
+    endpoint.next(completes({ content: 'four' }, { prompt_eval_count: 12, eval_count: 3 }));
+    expect(await ask()).toMatchObject({ inputTokens: 12, outputTokens: 3 });
   });
 
   test.each([
@@ -131,6 +133,11 @@ describe('what was paid for is read', () => {
     ['[THINK] around it', { content: '[THINK]2 and 2[/THINK]four' }, {}],
     ['reasoning_content', { content: 'four', reasoning_content: '2 and 2' }, {}],
     ['reasoning', { content: 'four', reasoning: '2 and 2' }, {}],
+    [
+      'reasoning_details',
+      { content: 'four', reasoning_details: [{ type: 'reasoning.text', text: '2 and 2' }, { data: 'x' }] },
+      {},
+    ],
     [
       'parts of its own',
       {
