@@ -1,4 +1,5 @@
 import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
+import { isEmptyInJson, readable } from './texts.ts';
 
 /**
  * What a row's function gave, as the text that is recorded: texts as they are, and so dates, addresses and what else JSON has as a text; everything else
@@ -50,18 +51,9 @@ function decoded(parts: readonly Uint8Array[]): string {
 }
 
 function jsonable(this: unknown, key: string, value: unknown): unknown {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Map) {
-    const pairs = [...value];
-    return pairs.every(([name]) => typeof name === 'string') ? Object.fromEntries(pairs) : pairs;
-  }
-  if (value instanceof Set) return [...value];
-  if (value instanceof Error || value instanceof RegExp) return String(value);
-  const className = Object.getPrototypeOf(value)?.constructor?.name as string | undefined;
-  if (className !== undefined && className !== 'Object' && !Array.isArray(value) && Object.keys(value).length === 0)
+  if (isEmptyInJson(value))
     throw new TypeError(
-      `${key === '' ? 'the output' : `${JSON.stringify(key)} in the output`} is a ${className}, of which JSON keeps nothing: return its content`,
+      `${key === '' ? 'the output' : `${JSON.stringify(key)} in the output`} is a ${value.constructor.name}, of which JSON keeps nothing: return its content`,
     );
-  return value;
+  return readable(value);
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runExperiment } from '../../client/index.ts';
 import { outputText } from '../../client/outputText.ts';
 import { meaning } from '../../client/recordRows.ts';
-import { thrownText } from '../../client/texts.ts';
+import { asText, thrownText } from '../../client/texts.ts';
 import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
 import { experimentOf } from '../support/runs.ts';
 import { sharedTestService } from '../support/sharedService.ts';
@@ -69,6 +69,21 @@ describe('an output', () => {
   ])('that is %s fails with that reason', async (_, given, reason) => {
     await expect(outputText(given)).rejects.toThrow(reason);
   });
+});
+
+test.each([
+  ['a map', new Map<string, unknown>([['a', new Set([1, Number.NaN])]]), '{"a":[1,"NaN"]}'],
+  ['no number', Number.NaN, 'NaN'],
+  ['an error', { why: new TypeError('no') }, '{"why":"TypeError: no"}'],
+  ['a pattern', /x"y/g, '/x"y/g'],
+  ['a response', new Response('x'), '[object Response]'],
+  ['the words of a query', new URLSearchParams({ q: 'a b' }), 'q=a+b'],
+  ['an object that holds a promise', { later: Promise.resolve(1) }, '{"later":"[object Promise]"}'],
+  ['a function', { again: () => 1, text: 'x' }, '{"text":"x"}'],
+  ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
+  ['an object without members', {}, '{}'],
+])('a span that gets or gives %s has what it holds', (_, given, text) => {
+  expect(asText(given)).toBe(text);
 });
 
 test('an error is said with its causes, and with the errors that it holds', () => {
