@@ -10,7 +10,7 @@ import { compressAnswers } from './compressAnswers.ts';
 import { consoleFiles } from './console/consoleFiles.ts';
 import { errorResponse } from './errorResponse.ts';
 import { type OpenapiVersion, openapiDocument } from './openapi.ts';
-import { hostCheck } from './publicHost.ts';
+import { hostCheck, PUBLIC_URL, publicPath } from './publicHost.ts';
 import { type RequestMetricsDeps, requestMetrics } from './requestMetrics.ts';
 import { type Endpoint, type Gate, mount } from './route.ts';
 
@@ -22,7 +22,7 @@ export interface AppOptions {
   checkReplies: boolean;
   /** Absent: requests are neither counted nor logged. */
   requests?: Omit<RequestMetricsDeps, 'log'>;
-  /** `PUBLIC_URL`: the only host that is answered. */
+  /** `PUBLIC_URL`: the only host that is answered, and the path that requests may begin with. */
   publicUrl?: string | undefined;
   /** Absent: those of a service without settings. */
   bodies?: BodyBounds;
@@ -43,7 +43,9 @@ export function createApp({
   pages,
 }: AppOptions): Express {
   const checkHost = hostCheck(publicUrl);
+  const below = publicPath(publicUrl);
   const app = express();
+  app.set(PUBLIC_URL, publicUrl);
   app.disable('x-powered-by');
   app.disable('etag');
   if (requests) app.use(requestMetrics({ ...requests, log }));
@@ -52,6 +54,8 @@ export function createApp({
     const given = request.headers['x-request-id'];
     response.locals.requestId = typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID();
     response.setHeader('X-Request-Id', response.locals.requestId);
+    // A proxy may strip the path that it has the service below, or pass it on.
+    request.url = withoutPath(request.url, below);
     // Clients call every route with and without the prefix, and a base URL may itself end in it.
     request.url = request.url.replace(/^(?:\/v2)+(?=\/|\?|$)/, '') || '/';
     if (!request.url.startsWith('/')) request.url = `/${request.url}`;
@@ -61,10 +65,15 @@ export function createApp({
   app.use(consoleFiles());
   if (pages) app.use(pages);
   app.use(mount(endpoints, gate, bodies ?? openBodyBounds(), checkReplies));
-  mountDocuments(app, (version) => openapiDocument(endpoints, apiKeyHeaders, version));
+  mountDocuments(app, (version) => openapiDocument(endpoints, apiKeyHeaders, version, below));
   app.use(refuseUnknown(endpoints));
   app.use(errorResponse(log));
   return app;
+}
+
+function withoutPath(url: string, below: string): string {
+  const rest = url.startsWith(below) ? url.slice(below.length) : url;
+  return rest === '' || /^[/?]/.test(rest) ? rest : url;
 }
 
 /** What no route took: 405 with the methods there are where the path is one of ours, 404 otherwise. */
@@ -99,7 +108,9 @@ function mountDocuments(app: Express, document: (version: OpenapiVersion) => unk
     // Without the page that Express would send along. Relative, since a proxy may have the service below a path.
     response.writeHead(302, { Location: request.accepts(['json', 'html']) === 'html' ? 'console/' : 'docs' }).end();
   });
-  app.get('/docs', (_request, response) => {
+  app.get('/docs', ({ path }, response) => {
+    // The page names its files relative to its address, as below any path.
+    if (path.endsWith('/')) return void response.writeHead(302, { Location: '../docs' }).end();
     response.setHeader('Content-Security-Policy', DOCS_POLICY);
     response.type('html').send(DOCS_PAGE);
   });
@@ -116,7 +127,7 @@ function mountDocuments(app: Express, document: (version: OpenapiVersion) => unk
 // Of a document of 3.1 Swagger UI resolves every reference anew for each operation that is opened: 8 s until the page is there and 5 s an operation,
 // instead of 1.7 and 0.9 s. Without `validatorUrl` the address of the document would be sent to a validator on the internet.
 const DOCS_SCRIPT =
-  "SwaggerUIBundle({ url: '/openapi-3.0.json', dom_id: '#page', deepLinking: true, docExpansion: 'none', persistAuthorization: true, validatorUrl: null });";
+  "SwaggerUIBundle({ url: './openapi-3.0.json', dom_id: '#page', deepLinking: true, docExpansion: 'none', persistAuthorization: true, validatorUrl: null });";
 const DOCS_POLICY = pagePolicy(DOCS_SCRIPT);
 
 const DOCS_PAGE = `<!doctype html>
@@ -125,12 +136,12 @@ const DOCS_PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Assay API</title>
-<link rel="icon" href="/docs/assets/favicon-32x32.png">
-<link rel="stylesheet" href="/docs/assets/swagger-ui.css">
+<link rel="icon" href="docs/assets/favicon-32x32.png">
+<link rel="stylesheet" href="docs/assets/swagger-ui.css">
 </head>
 <body>
 <div id="page"></div>
-<script src="/docs/assets/swagger-ui-bundle.js"></script>
+<script src="docs/assets/swagger-ui-bundle.js"></script>
 <script>${DOCS_SCRIPT}</script>
 </body>
 </html>

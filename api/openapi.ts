@@ -24,7 +24,12 @@ const dialects = { '3.1.0': 'draft-2020-12', '3.0.4': 'openapi-3.0' } as const;
 export type OpenapiVersion = keyof typeof dialects;
 
 /** The OpenAPI document of `endpoints`, generated from the schemas that validate their requests and replies. Paths carry `/v2`. */
-export function openapiDocument(endpoints: readonly Endpoint[], apiKeyHeaders: readonly string[], version: OpenapiVersion): Json {
+export function openapiDocument(
+  endpoints: readonly Endpoint[],
+  apiKeyHeaders: readonly string[],
+  version: OpenapiVersion,
+  below = '',
+): Json {
   const schemes = securitySchemes(apiKeyHeaders);
   const components = new Components(dialects[version]);
   const paths: Record<string, Json> = {};
@@ -38,6 +43,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], apiKeyHeaders: r
   return components.complete({
     openapi: version,
     info: { title: 'Assay', version: VERSION, description: 'Observability and evaluation of generative-AI applications.' },
+    ...(below === '' ? {} : { servers: [{ url: below }] }),
     paths,
     components: { securitySchemes: schemes },
   });

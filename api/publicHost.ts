@@ -1,6 +1,20 @@
 import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
 import { isLoopback } from '../shared/config/config.ts';
 import { ServiceError } from '../shared/errors/errors.ts';
+
+/** The setting of the Express app that holds `PUBLIC_URL`. */
+export const PUBLIC_URL = 'public url';
+
+const publicUrlSet = ({ app }: Request): string | undefined => app.get(PUBLIC_URL) as string | undefined;
+
+/** Where callers reach the service, without a slash at the end: `PUBLIC_URL`, or else the host that the request names. */
+export const publicUrlOf = (request: Request): string => publicUrlSet(request) ?? `${request.protocol}://${request.get('host')}`;
+
+/** The path below which callers reach the service, `/assay`; empty where that is the root, and without `PUBLIC_URL`. */
+export const publicPathOf = (request: Request): string => publicPath(publicUrlSet(request));
+export const publicPath = (publicUrl: string | undefined): string =>
+  publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 
 /**
  * Decides whether a request is for this service by the name in it. With a `publicUrl` only that host and loopback names are: a page of another

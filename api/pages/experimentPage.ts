@@ -52,8 +52,9 @@ export async function experimentPage(
   project: { id: string; name: string },
   experimentId: string,
   caller: Caller,
+  below: string,
   baselineId: string | undefined,
-): Promise<PageContent> {
+): Promise<Omit<PageContent, 'below'>> {
   const experiment = await getExperiment(deps, project.id, experimentId);
   const [run, columns, failed, choices, series, comparison] = await Promise.all([
     deps.findRun(experimentId),
@@ -70,11 +71,12 @@ export async function experimentPage(
     isUnderWay: isUnderWay(experiment.state),
     main: html`<h1>${experiment.name}</h1>
 ${origin(experiment, project)}
+<p><a href="${below}/console/p/${project.id}/records?experiment=${experiment.id}">All rows in the console</a></p>
 ${progress && run && progressSection(progress, deps.temporalLink(run.workflowId))}
 ${figures(experiment, columns)}
 ${comparison?.problem !== undefined && html`<p class="error">${comparison.problem}</p>`}
 ${comparisonSection(choices, baselineId, comparison?.answer, (id) => columns.find((column) => column.id === `metrics/${id}`)?.data_unit ?? null)}
-${seriesSection(series, experiment, columns)}
+${seriesSection(series, experiment, columns, below)}
 ${failedSection(failed)}`,
   };
 }
@@ -216,7 +218,12 @@ const failedRowsText = ({ counts, worst }: MadeOf): string => {
 };
 
 /** How the figures went from run to run. */
-function seriesSection(runs: readonly Experiment[], { id, series }: ExperimentView, columns: Columns): Html | undefined {
+function seriesSection(
+  runs: readonly Experiment[],
+  { id, series }: ExperimentView,
+  columns: Columns,
+  below: string,
+): Html | undefined {
   if (runs.length < 2) return undefined;
   const byId = new Map(columns.map((column) => [column.id, column]));
   const counted = Map.groupBy(
@@ -230,7 +237,7 @@ function seriesSection(runs: readonly Experiment[], { id, series }: ExperimentVi
   const rows = runs.map(
     (
       run,
-    ) => html`<tr><td>${run.id === id ? html`<strong>${run.name}</strong>` : html`<a href="/projects/${run.projectId}/experiments/${run.id}">${run.name}</a>`}</td>
+    ) => html`<tr><td>${run.id === id ? html`<strong>${run.name}</strong>` : html`<a href="${below}/projects/${run.projectId}/experiments/${run.id}">${run.name}</a>`}</td>
 <td>${timeText(run.createdAt)}</td><td>${run.state === 'idle' ? '' : run.state}</td>
 ${metrics.map((name) => html`<td class="number">${figureText(run.aggregates?.rolledUp[name] ?? null, byId.get(`metrics/${name}`)?.data_unit ?? null)}</td>`)}
 <td>${run.gate?.status}</td><td>${run.approval && timeText(run.approval.at)}</td></tr>`,

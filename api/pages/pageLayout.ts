@@ -58,6 +58,8 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 export interface PageContent {
   title: string;
   main: Html;
+  /** The path below which callers reach the service; empty for the root. */
+  below: string;
   /** The e-mail address of whoever is logged in. */
   user?: string;
   /** Whether what is shown goes on changing: the page then renews itself. */
@@ -65,20 +67,20 @@ export interface PageContent {
 }
 
 /** A whole page around its content. */
-export const pageLayout = ({ title, main, user, isUnderWay = false }: PageContent): string =>
+export const pageLayout = ({ title, main, user, below, isUnderWay = false }: PageContent): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Assay</title>
-<link rel="icon" href="/docs/assets/favicon-32x32.png">
+<link rel="icon" href="${below}/docs/assets/favicon-32x32.png">
 ${styleElement}
 ${isUnderWay && html`<noscript><meta http-equiv="refresh" content="5"></noscript>`}
 </head>
 <body>
-<header><strong>Assay</strong> <a href="/docs">API document</a>
-${user !== undefined && html`<span class="quiet">${user}</span> <form class="inline" method="post" action="/pages/logout"><button class="link">Log out</button></form>`}
+<header><strong>Assay</strong> <a href="${below}/console">Console</a> <a href="${below}/docs">API document</a>
+${user !== undefined && html`<span class="quiet">${user}</span> <form class="inline" method="post" action="${below}/pages/logout"><button class="link">Log out</button></form>`}
 </header>
 <main${isUnderWay && html` data-under-way`}>
 ${main}

@@ -8,6 +8,7 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
 import { cookieOf, PAGE_COOKIE } from '../loginCookies.ts';
 import { LOGIN_BODY_BYTES, loginClient } from '../loginRequest.ts';
+import { publicPathOf } from '../publicHost.ts';
 import { type BodyPace, readBody } from '../readBody.ts';
 import { html } from './html.ts';
 import { pageHeaders, pageLayout } from './pageLayout.ts';
@@ -33,8 +34,12 @@ export async function pageCaller(credentials: Credentials, request: Request): Pr
 }
 
 /** Sends whoever is not logged in to the login, and from there back. */
-export const toLogin = (request: Request, response: Response): void =>
-  redirect(response, `${PATH}?next=${encodeURIComponent(request.originalUrl)}`);
+export function toLogin(request: Request, response: Response): void {
+  // A browser that follows a link of another site does not send the cookie. The page that leads on is this site's own, so it does then.
+  if (request.headers['sec-fetch-site'] === 'cross-site')
+    response.set(pageHeaders).send(onwardPage(publicPathOf(request) + request.url));
+  else redirect(response, `${publicPathOf(request)}${PATH}?next=${encodeURIComponent(request.url)}`);
+}
 
 const Form = z.object({
   next: z.string().default('/'),
@@ -60,12 +65,12 @@ export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): 
     const secure = clients.isTls(request) ? '; Secure' : '';
     response.setHeader(
       'Set-Cookie',
-      `${PAGE_COOKIE}=${pageToken}; Max-Age=${PAGE_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Lax${secure}`,
+      `${PAGE_COOKIE}=${pageToken}; Max-Age=${PAGE_TOKEN_SECONDS}; Path=${publicPathOf(request) || '/'}; HttpOnly; SameSite=Strict${secure}`,
     );
   };
 
   router.get(PATH, (request, response) => {
-    response.set(pageHeaders).send(loginPage(String(request.query.next ?? '/')));
+    response.set(pageHeaders).send(loginPage(request, String(request.query.next ?? '/')));
   });
 
   router.post(PATH, async (request, response) => {
@@ -77,11 +82,14 @@ export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): 
       const session = await credentials.openPages(await logIn(request, form));
       setCookie(request, response, session);
       if (asJson) response.json({ access_token: session.accessToken });
-      else redirect(response, ownPath(form.next));
+      else redirect(response, publicPathOf(request) + ownPath(form.next));
     } catch (err) {
       const isTheirs = err instanceof ServiceError && (err.code === 'Unauthenticated' || err.code === 'TooManyRequests');
       if (!isTheirs || asJson) throw err;
-      response.status(err.status).set(pageHeaders).send(loginPage(form.next, err.message));
+      response
+        .status(err.status)
+        .set(pageHeaders)
+        .send(loginPage(request, form.next, err.message));
     }
   });
 
@@ -97,19 +105,30 @@ export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): 
   router.post('/pages/logout', async (request, response) => {
     refuseForeign(request);
     await credentials.logOut({ page: cookieOf(request, PAGE_COOKIE) });
-    response.setHeader('Set-Cookie', `${PAGE_COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`);
-    redirect(response, PATH);
+    response.setHeader(
+      'Set-Cookie',
+      `${PAGE_COOKIE}=; Max-Age=0; Path=${publicPathOf(request) || '/'}; HttpOnly; SameSite=Strict`,
+    );
+    redirect(response, publicPathOf(request) + PATH);
   });
 
   return router;
 }
 
-const loginPage = (next: string, problem?: string): string =>
+const onwardPage = (url: string): string =>
+  pageLayout({
+    title: 'One moment',
+    below: '',
+    main: html`<meta http-equiv="refresh" content="0; url=${url}"><p><a href="${url}">Go on</a></p>`,
+  });
+
+const loginPage = (request: Request, next: string, problem?: string): string =>
   pageLayout({
     title: 'Log in',
+    below: publicPathOf(request),
     main: html`<h1>Log in</h1>
 ${problem !== undefined && html`<p class="error" role="alert">${problem}</p>`}
-<form class="login" method="post" action="${PATH}">
+<form class="login" method="post" action="${publicPathOf(request)}${PATH}">
 <input type="hidden" name="next" value="${next}">
 <label>E-mail address <input name="email" type="email" autocomplete="username"></label>
 <label>Password <input name="password" type="password" autocomplete="current-password"></label>

@@ -2,6 +2,7 @@ import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { ExperimentParams } from '../../shared/wire/experiments.ts';
+import { publicPathOf } from '../publicHost.ts';
 import type { Gate } from '../route.ts';
 import { type ExperimentPageDeps, experimentPage } from './experimentPage.ts';
 import { html } from './html.ts';
@@ -27,8 +28,8 @@ export function pages(deps: PagesDeps): Router {
     const project = await deps.gate.authorize(caller, { project: 'read' }, params.data.project_id);
     if (!project) throw new ServiceError('NotFound', 'no such project');
     const baseline = Uuid.safeParse(request.query.baseline);
-    const content = await experimentPage(deps, project, params.data.experiment_id, caller, baseline.data);
-    response.set(pageHeaders).send(pageLayout(content));
+    const content = await experimentPage(deps, project, params.data.experiment_id, caller, publicPathOf(request), baseline.data);
+    response.set(pageHeaders).send(pageLayout({ ...content, below: publicPathOf(request) }));
   });
   router.use(pageOfError);
   return router;
@@ -45,5 +46,5 @@ const pageOfError: ErrorRequestHandler = (err, request, response, next) => {
   response
     .status(err.status)
     .set(pageHeaders)
-    .send(pageLayout({ title: String(err.status), main }));
+    .send(pageLayout({ title: String(err.status), main, below: publicPathOf(request) }));
 };

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
 import { z } from 'zod';
 import type * as accounts from '../../shared/accounts/accountStore.ts';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../shared/accounts/apiKeys.ts';
@@ -31,6 +32,7 @@ import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire
 import type { ClientAddresses } from '../clientAddress.ts';
 import { cookieOf, REFRESH_COOKIE } from '../loginCookies.ts';
 import { LOGIN_BODY_BYTES, loginClient, UserParams } from '../loginRequest.ts';
+import { publicPathOf } from '../publicHost.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { toUser } from '../views/users.ts';
 
@@ -253,9 +255,9 @@ function found<T>(value: T | undefined): T {
 }
 
 /** The access token as the body, the refresh token as a cookie that scripts cannot read and other sites cannot send. */
-function sessionReply(clients: ClientAddresses, request: IncomingMessage, { accessToken, refreshToken }: Session): Reply {
+function sessionReply(clients: ClientAddresses, request: Request, { accessToken, refreshToken }: Session): Reply {
   const secure = clients.isTls(request) ? '; Secure' : '';
-  const attributes = `Max-Age=${REFRESH_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Strict${secure}`;
+  const attributes = `Max-Age=${REFRESH_TOKEN_SECONDS}; Path=${publicPathOf(request) || '/'}; HttpOnly; SameSite=Strict${secure}`;
   return new Reply({
     body: { access_token: accessToken, token_type: 'bearer' },
     headers: { 'Set-Cookie': `${REFRESH_COOKIE}=${refreshToken}; ${attributes}` },

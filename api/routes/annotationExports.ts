@@ -7,6 +7,7 @@ import { type ExportedColumn, exportFlat, exportNested } from '../../shared/reco
 import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import { AnnotationQueueExportRequest, AnnotationQueueExportUrlResponse, QueueParams } from '../../shared/wire/annotations.ts';
 import { AnyJson, NoQuery, Uuid } from '../../shared/wire/common.ts';
+import { publicUrlOf } from '../publicHost.ts';
 import { allColumns, annotatedColumns, known } from '../records/exportColumns.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { type QueueRecordDeps, selected } from '../records/queueSelection.ts';
@@ -59,7 +60,7 @@ export const annotationExportRoutes = (deps: AnnotationExportDeps): Endpoint[] =
       await deps.annotations.insertExport({ id, queueId: params.queue_id, userId: caller.userId, request: body, expiresAt });
       const { contentType } = formats[body.export_format];
       return {
-        url: `${request.protocol}://${request.get('host')}/annotation_queues/${params.queue_id}/records/export/${id}`,
+        url: `${publicUrlOf(request)}/annotation_queues/${params.queue_id}/records/export/${id}`,
         url_expires_at: expiresAt,
         file_name: fileName(body),
         content_type: contentType,

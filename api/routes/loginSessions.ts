@@ -20,6 +20,7 @@ import { NoKeys, NoQuery, PageQuery, pageFields, Uuid } from '../../shared/wire/
 import type { ClientAddresses } from '../clientAddress.ts';
 import { cookieOf, REFRESH_COOKIE } from '../loginCookies.ts';
 import { LOGIN_BODY_BYTES, UserParams } from '../loginRequest.ts';
+import { publicPathOf } from '../publicHost.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 export type LoginSessionDeps = PasswordDeps & { credentials: Credentials; clients: ClientAddresses };
@@ -40,7 +41,11 @@ export const loginSessionRoutes = (deps: LoginSessionDeps): Endpoint[] => [
     async handle({ request }) {
       const [, access] = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
       await deps.credentials.logOut({ access, refresh: cookieOf(request, REFRESH_COOKIE) });
-      return new Reply({ headers: { 'Set-Cookie': `${REFRESH_COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict` } });
+      return new Reply({
+        headers: {
+          'Set-Cookie': `${REFRESH_COOKIE}=; Max-Age=0; Path=${publicPathOf(request) || '/'}; HttpOnly; SameSite=Strict`,
+        },
+      });
     },
   }),
   endpoint({

@@ -29,10 +29,15 @@ const url = (protocols: string[]) =>
     error: `must be a URL that starts with ${protocols.map((one) => `${one}//`).join(' or ')}`,
   });
 
-/** Host and port alone, since paths are the service's; in its shortest form. */
-const origin = url(['http:', 'https:'])
-  .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), { error: 'must be http:// or https:// with a host, and no path' })
-  .transform((text) => new URL(text).origin);
+/** A host, and a path below which a proxy has the service; in its shortest form, without a slash at the end. */
+const publicAddress = url(['http:', 'https:'])
+  .refine((text) => /^https?:\/\/[^/?#@]+(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)*\/?$/i.test(text), {
+    error: 'must be http:// or https:// with a host, and at most a plain path behind it',
+  })
+  .transform((text) => {
+    const { origin, pathname } = new URL(text);
+    return origin + pathname.replace(/\/$/, '');
+  });
 const count = (least: number, most: number) => {
   const error = `must be a number, ${least} to ${most}`;
   return z
@@ -71,7 +76,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const Config = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(8088),
-  PUBLIC_URL: origin.optional(),
+  PUBLIC_URL: publicAddress.optional(),
   DATA_DIR: z
     .string()
     .default('.assay')

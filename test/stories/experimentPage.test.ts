@@ -50,7 +50,7 @@ test('the address of an experiment is a page for browsers alone, behind a login'
   const loggedIn = await at('/pages/login', form({ api_key: service.apiKey, next: path }));
   expect([loggedIn.status, loggedIn.headers.get('location')]).toEqual([303, path]);
   const [cookie = ''] = loggedIn.headers.getSetCookie();
-  expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/);
+  expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
   const headers = { ...asBrowser, Cookie: cookie.split(';', 1)[0] as string };
 
   const shown = await at(path, { headers });

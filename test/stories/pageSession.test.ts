@@ -24,7 +24,7 @@ const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
 async function signIn(fields: Record<string, string> = { email: EMAIL, password: PASSWORD }) {
   const answer = await post('/pages/login', {}, fields);
   expect(answer.status).toBe(200);
-  expect(answer.headers.getSetCookie()[0]).toMatch(/^assay_page=.*; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/);
+  expect(answer.headers.getSetCookie()[0]).toMatch(/^assay_page=.*; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/);
   return { token: ((await answer.json()) as { access_token: string }).access_token, cookie: cookieOf(answer) };
 }
 const session = (cookie: string, headers: Record<string, string> = ownPage) =>

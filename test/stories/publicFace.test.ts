@@ -119,7 +119,9 @@ describe('with PUBLIC_URL', () => {
   test.each([
     'assay.example.com',
     'ftp://assay.example.com',
-    'https://assay.example.com/below',
+    'https://assay.example.com/a b',
+    'https://assay.example.com/../x',
+    'https://assay.example.com//x',
     'https://a:b@assay.example.com',
     'https://x?y',
   ])('%s is no PUBLIC_URL', (PUBLIC_URL) => {
@@ -137,5 +139,8 @@ describe('with PUBLIC_URL', () => {
 
   test('it is kept in its shortest form', () => {
     expect(readConfig({ PUBLIC_URL: 'HTTPS://Assay.example.com:443/' }).PUBLIC_URL).toBe('https://assay.example.com');
+    expect(readConfig({ PUBLIC_URL: 'https://assay.example.com/tools/assay/' }).PUBLIC_URL).toBe(
+      'https://assay.example.com/tools/assay',
+    );
   });
 });
