@@ -7,6 +7,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   ingest: () => import('./ingest.ts'),
   kills: () => import('./kills.ts'),
   lanes: () => import('./lanes.ts'),
+  lists: () => import('./lists.ts'),
   metrics: () => import('./metrics.ts'),
   neighbours: () => import('./neighbours.ts'),
   roundTrips: () => import('./roundTrips.ts'),

@@ -4,8 +4,8 @@ import { ServiceError } from '../../errors/errors.ts';
 import { userRoles } from '../../wire/accounts.ts';
 import { insertApiKeyRow, postgresApiKeys } from './apiKeys.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import { byCreation, listedItems } from './listScan.ts';
 import { postgresLogins } from './logins.ts';
-import { pageOf } from './pageOf.ts';
 import { postgresUserGroups } from './userGroups.ts';
 
 const UserRow = z
@@ -34,6 +34,9 @@ const UserRow = z
 
 const userColumns =
   'u.id, u.email, u.first_name, u.last_name, u.role, u.created_at, u.updated_at, o.id AS organization_id, o.name AS organization_name';
+
+const usersById = (queries: Queries, ids: readonly string[]) =>
+  queries.query(`SELECT ${userColumns} FROM users u CROSS JOIN organization o WHERE u.id = ANY($1::uuid[])`, [ids]);
 
 /** Users in Postgres, with their logins, API keys and groups. */
 export function postgresAccounts(database: Database): AccountStore {
@@ -68,20 +71,18 @@ export function postgresAccounts(database: Database): AccountStore {
 
     user: (userId) => user(database, userId),
     users: (page) =>
-      pageOf(
+      listedItems(
         database,
         {
-          sql: `SELECT ${userColumns} FROM users u CROSS JOIN organization o WHERE u.removed_at IS NULL ORDER BY u.created_at, u.id`,
-          params: [],
+          ...{ table: 'users', alias: 'u', within: 'u.removed_at IS NULL', conditions: [], values: [] },
+          walk: { columns: byCreation, descending: false },
         },
         page,
+        (ids) => usersById(database, ids),
         UserRow,
       ),
     async usersById(userIds) {
-      const rows = await database.query(
-        `SELECT ${userColumns} FROM users u CROSS JOIN organization o WHERE u.id = ANY($1::uuid[])`,
-        [[...new Set(userIds)]],
-      );
+      const rows = await usersById(database, [...new Set(userIds)]);
       return new Map(rows.map((row) => UserRow.parse(row)).map((one) => [one.id, one]));
     },
     async insertUser(given) {

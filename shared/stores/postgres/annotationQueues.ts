@@ -9,17 +9,37 @@ import type {
   QueueUser,
   QueueViewer,
 } from '../../annotations/annotationStore.ts';
-import { inPieces } from '../../concurrency/inPieces.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { newId } from '../../identifiers/ids.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import { AnnotationQueueExportRequest, type AnnotationQueueFilter, StoredConstraints } from '../../wire/annotations.ts';
 import { UserInfo } from '../../wire/datasets.ts';
-import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
+import {
+  type Binder,
+  conditionsOf,
+  createBinder,
+  idCondition,
+  looksUp,
+  numberCondition,
+  textCondition,
+  timeCondition,
+} from './conditions.ts';
 import type { Database, Queries } from './connect.ts';
+import {
+  byChange,
+  byCreation,
+  byName,
+  countListed,
+  fewIds,
+  type Listing,
+  listedItems,
+  listedValues,
+  orderedBy,
+  timeKey,
+} from './listScan.ts';
 import { missingReference } from './missingReference.ts';
-import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
+import { annotatedByUser, membershipOf, overallProgress, sortSql } from './queueFigures.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const Role = z.enum(projectRoles);
@@ -114,35 +134,6 @@ const UserRow = z
     }),
   );
 
-// Figures of a queue `q`: each is counted where a list shows it, or is filtered or sorted by it.
-const countOf = (table: string, more = '') => `(SELECT count(*) FROM ${table} WHERE queue_id = q.id${more})`;
-const recordsOf = countOf('annotation_queue_records');
-const templatesOf = countOf('annotation_templates');
-/**
- * A record is annotated when every template has a rating, so in a queue without templates none is: the count starts from the ratings, of which
- * people make few.
- */
-const overallProgress = `(SELECT CASE WHEN records > 0 AND templates > 0 THEN (
-    SELECT count(*) FROM (SELECT record_id FROM annotation_ratings WHERE queue_id = q.id GROUP BY record_id HAVING count(DISTINCT template_id) = templates) done
-  )::float8 / records END FROM (SELECT ${recordsOf} AS records, ${templatesOf} AS templates) total)`;
-const annotatedByUser = `coalesce((SELECT jsonb_object_agg(tracked.user_id, (
-    SELECT count(*) FROM (SELECT record_id FROM annotation_ratings a WHERE a.queue_id = q.id AND a.user_id = tracked.user_id GROUP BY record_id HAVING count(*) = ${templatesOf}) done
-  )) FROM annotation_queue_users tracked WHERE tracked.queue_id = q.id AND tracked.track_progress), '{}')`;
-const membershipOf = (userId: string) =>
-  `(SELECT m.role FROM annotation_queue_users m WHERE m.queue_id = q.id AND m.user_id = ${userId})`;
-
-const sortSql = {
-  name: 'q.name',
-  created_at: 'q.created_at',
-  updated_at: 'q.updated_at',
-  created_by: '(SELECT lower(u.email) FROM users u WHERE u.id = q.created_by)',
-  num_users: countOf('annotation_queue_users'),
-  num_log_records: recordsOf,
-  num_templates: templatesOf,
-  num_annotators: countOf('annotation_queue_users', " AND role = 'annotator'"),
-  overall_progress: overallProgress,
-} as const;
-
 /** `$1` are the queues, `$2` is whose view it is, `$3` whether they see all. */
 const selectQueues = `SELECT q.id, q.name, q.description, q.created_at, q.updated_at, ${userInfoSql('creator')} AS created_by_user,
     ${sortSql.num_log_records}::int AS num_log_records, ${sortSql.num_annotators}::int AS num_annotators, ${sortSql.num_users}::int AS num_users,
@@ -158,7 +149,7 @@ function condition(filter: AnnotationQueueFilter, bind: Binder['bind']): string 
     case 'name':
       return textCondition('q.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
     case 'project_id':
-      return `EXISTS (SELECT FROM annotation_queue_records r WHERE r.queue_id = q.id AND r.project_id = ${bind(filter.value, 'uuid')})`;
+      return looksUp(`FROM annotation_queue_records r WHERE r.queue_id = q.id AND r.project_id = ${bind(filter.value, 'uuid')}`);
     case 'created_at':
     case 'updated_at':
       return timeCondition(`q.${filter.name}`, filter, bind);
@@ -178,7 +169,7 @@ const selectUsers = `SELECT m.id, m.queue_id, m.user_id, m.role, m.track_progres
   FROM annotation_queue_users m JOIN users u ON u.id = m.user_id`;
 
 const seenBy = ({ userId, seesAll }: QueueViewer, bind: Binder['bind']): string =>
-  seesAll ? 'true' : `q.id IN (SELECT m.queue_id FROM annotation_queue_users m WHERE m.user_id = ${bind(userId, 'uuid')})`;
+  seesAll ? 'true' : looksUp(`FROM annotation_queue_users m WHERE m.queue_id = q.id AND m.user_id = ${bind(userId, 'uuid')}`);
 
 /**
  * Holds a name until the transaction ends, unless another queue that `viewer` sees has it: one that they may not see has no part in it.
@@ -194,18 +185,24 @@ async function takeName(tx: Queries, viewer: QueueViewer, name: string, queueId:
 
 /** Annotation queues with their users, templates and links to exports. */
 export function annotationQueues(database: Database): AnnotationQueueStore {
-  const visible = (viewer: QueueViewer, query: QueueQuery, bind: Binder['bind']): string => {
-    const conditions = query.filters.map((filter) => condition(filter, bind));
-    conditions.push(seenBy(viewer, bind));
-    return `FROM annotation_queues q ${where(conditions)}`;
-  };
-  const byIds = async (viewer: QueueViewer, ids: readonly string[]) =>
-    inOrder(ids, await database.query(selectQueues, [ids, viewer.userId, viewer.seesAll]), QueueRow);
-  const countQueues = async (viewer: QueueViewer, query: QueueQuery) => {
+  /** The queues that a viewer sees and a query selects. */
+  const listing = async (viewer: QueueViewer, query: QueueQuery): Promise<Listing> => {
     const { bind, values } = createBinder();
-    const row = await database.maybeOne(`SELECT count(*)::int AS total ${visible(viewer, query, bind)}`, values);
-    return Total.parse(row).total;
+    const { within, conditions } = conditionsOf(query.filters, (filter) => condition(filter, bind));
+    const own = 'SELECT queue_id AS id FROM annotation_queue_users WHERE user_id = $1::uuid';
+    const few = viewer.seesAll ? undefined : await fewIds(database, own, [viewer.userId]);
+    if (few) within.push(`q.id = ANY (${bind(few, 'uuid[]')})`);
+    else conditions.push(seenBy(viewer, bind));
+    const sort = query.sort ?? { name: 'updated_at' as const, ascending: false };
+    const walks = { name: byName, created_at: byCreation, updated_at: byChange };
+    return {
+      ...{ table: 'annotation_queues', alias: 'q', conditions, values },
+      within: within.length > 0 ? within.join(' AND ') : 'true',
+      ...orderedBy(sort, walks, () => sortSql[sort.name], sort.name === 'overall_progress' ? 'last' : 'lowest'),
+    };
   };
+  const read = (viewer: QueueViewer, ids: readonly string[]) =>
+    database.query(selectQueues, [ids, viewer.userId, viewer.seesAll]);
   const templates = async (queries: Queries, condition: string, params: unknown[]) =>
     z
       .array(TemplateRow)
@@ -230,22 +227,10 @@ export function annotationQueues(database: Database): AnnotationQueueStore {
         await setUser(tx, id, { userId: createdBy, email: undefined, role: 'owner', trackProgress: true });
         await insertTemplates(tx, id, more.templates, createdBy);
       }),
-    findQueue: async (viewer, queueId) => (await byIds(viewer, [queueId]))[0],
-    async queues(viewer, query, page) {
-      const { bind, values } = createBinder();
-      const by = query.sort ? sortSql[query.sort.name] : 'q.updated_at';
-      const direction = query.sort?.ascending ? 'ASC' : 'DESC';
-      // The other columns are never null, and are ordered as their indexes are.
-      const nulls = query.sort?.name === 'overall_progress' ? 'NULLS LAST' : '';
-      const rows = await database.query(
-        `SELECT q.id ${visible(viewer, query, bind)}
-         ORDER BY ${by} ${direction} ${nulls}, q.created_at DESC, q.id LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}`,
-        values,
-      );
-      const { items: ids, hasMore } = pageFrom(rows.map(idOf), page.limit);
-      return { items: await inPieces(ids, (piece) => byIds(viewer, piece)), hasMore };
-    },
-    countQueues,
+    findQueue: async (viewer, queueId) => z.array(QueueRow).parse(await read(viewer, [queueId]))[0],
+    queues: async (viewer, query, page) =>
+      listedItems(database, await listing(viewer, query), page, (ids) => read(viewer, ids), QueueRow),
+    countQueues: async (viewer, query) => countListed(database, await listing(viewer, query)),
     updateQueue: (queueId, { name, description }, viewer) =>
       database.transaction(async (tx) => {
         const current = await tx.maybeOne('SELECT name FROM annotation_queues WHERE id = $1', [queueId]);
@@ -260,22 +245,24 @@ export function annotationQueues(database: Database): AnnotationQueueStore {
     },
     async queueNamesFrom(viewer, prefix) {
       const { bind, values } = createBinder();
-      const named = `starts_with(q.name, ${bind(prefix, 'text')})`;
-      const rows = await database.query(
-        `SELECT q.name FROM annotation_queues q WHERE ${named} AND ${seenBy(viewer, bind)}`,
-        values,
-      );
-      return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
+      const conditions = [`starts_with(q.name, ${bind(prefix, 'text')})`, seenBy(viewer, bind)];
+      const walk = { columns: byName, descending: false };
+      const listing: Listing = { table: 'annotation_queues', alias: 'q', within: 'true', walk, conditions, values };
+      return listedValues(database, listing, 'q.name', z.string());
     },
 
-    async queueUsers(queueId, page) {
-      const rows = await database.query(`${selectUsers} WHERE m.queue_id = $1 ORDER BY m.created_at, m.id LIMIT $2 OFFSET $3`, [
-        queueId,
-        rowsFor(page.limit),
-        page.offset,
-      ]);
-      return pageFrom(z.array(UserRow).parse(rows), page.limit);
-    },
+    queueUsers: (queueId, page) =>
+      listedItems(
+        database,
+        {
+          ...{ table: 'annotation_queue_users', alias: 'm', within: 'm.queue_id = $1', conditions: [], values: [queueId] },
+          walk: { columns: [['user_id', 'uuid']], descending: false },
+          by: { sql: timeKey('m.created_at'), descending: false, nullsFirst: false },
+        },
+        page,
+        (ids) => database.query(`${selectUsers} WHERE m.id = ANY ($1::uuid[])`, [ids]),
+        UserRow,
+      ),
     setQueueUsers: (queueId, users) =>
       database
         .transaction(async (tx) => {

@@ -3,9 +3,9 @@ import type { AccountStore, NewApiKey } from '../../accounts/accountStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import { aboutColumns, aboutJoin, aboutValues, readAbout } from './about.ts';
 import type { Database, Queries, Row } from './connect.ts';
+import { byCreation, listedItems } from './listScan.ts';
 import { LoginRow } from './logins.ts';
 import { missingReference } from './missingReference.ts';
-import { pageOf } from './pageOf.ts';
 
 type ApiKeys = Pick<AccountStore, 'apiKeyByHash' | 'apiKeyById' | 'apiKeyOfToken' | 'insertApiKey' | 'apiKeys' | 'deleteApiKey'>;
 
@@ -83,13 +83,14 @@ export function postgresApiKeys(database: Database): ApiKeys {
       return ApiKeyRow.parse(await insertApiKeyRow(database, given).catch(missingReference('project')));
     },
     apiKeys: (userId, page) =>
-      pageOf(
+      listedItems(
         database,
         {
-          sql: `SELECT ${apiKeyColumns} FROM api_keys k WHERE k.user_id = $1 ORDER BY k.created_at, k.id`,
-          params: [userId],
+          ...{ table: 'api_keys', alias: 'k', within: 'k.user_id = $1', conditions: [], values: [userId] },
+          walk: { columns: byCreation, descending: false },
         },
         page,
+        (ids) => database.query(`SELECT ${apiKeyColumns} FROM api_keys k WHERE k.id = ANY ($1::uuid[])`, [ids]),
         ApiKeyRow,
       ),
     async deleteApiKey(keyId) {

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import type { AssetKind, AssetSource, AssetViewer } from '../../assets/assetAccess.ts';
 import { inPieces } from '../../concurrency/inPieces.ts';
 import { projectRoles } from '../../wire/accounts.ts';
-import { type Binder, createBinder } from './conditions.ts';
+import { type Binder, createBinder, looksUp } from './conditions.ts';
 import type { Database, Queries } from './connect.ts';
+import { byName, type Listing, listedValues } from './listScan.ts';
+import { usedScorers } from './scorerSettings.ts';
 
 /** How each kind says to whom it belongs; all expressions are over its row `a`. */
 interface AssetTable {
@@ -12,8 +14,8 @@ interface AssetTable {
   organization: string;
   /** The projects that it belongs to. */
   home: string;
-  /** A condition: one of the projects of the array expression uses it. */
-  used(projects: string): string;
+  /** A condition: one of the projects of the array expression uses it. @param used an array expression of the ids that they use */
+  used(projects: string, used: () => string): string;
 }
 
 const tables: Record<AssetKind, AssetTable> = {
@@ -21,26 +23,21 @@ const tables: Record<AssetKind, AssetTable> = {
     table: 'datasets',
     organization: `CASE WHEN a.organization THEN 'editor' END`,
     home: 'ARRAY[a.project_id]',
-    used: (projects) => `a.id IN (SELECT l.dataset_id FROM dataset_projects l WHERE l.project_id = ANY (${projects}))`,
+    used: (projects) => looksUp(`FROM dataset_projects l WHERE l.dataset_id = a.id AND l.project_id = ANY (${projects})`),
   },
   prompt: {
     table: 'prompt_templates',
     organization: `CASE WHEN a.organization THEN 'editor' END`,
     home: 'ARRAY[a.project_id]',
-    used: (
-      projects,
-    ) => `a.id IN (SELECT v.template_id FROM prompt_template_versions v JOIN experiments e ON e.prompt_template_version_id = v.id
-      WHERE e.project_id = ANY (${projects}))`,
+    used: (projects) =>
+      looksUp(`FROM prompt_template_versions v JOIN experiments e ON e.prompt_template_version_id = v.id
+      WHERE v.template_id = a.id AND e.project_id = ANY (${projects})`),
   },
   scorer: {
     table: 'scorers',
     organization: `CASE WHEN a.organization THEN 'editor' END`,
     home: 'a.project_ids',
-    // Does not depend on `a`, so the settings are read once for a list of scorers.
-    used: (
-      projects,
-    ) => `a.id::text IN (SELECT config ->> 'id' FROM run_scorer_settings s, jsonb_array_elements(s.scorers) AS config
-      WHERE s.project_id = ANY (${projects}))`,
+    used: (_, used) => `a.id::text = ANY (${used()})`,
   },
   integration: {
     table: 'integrations',
@@ -54,8 +51,8 @@ const tables: Record<AssetKind, AssetTable> = {
 /** The strongest first. */
 const strength = (role: string) => `array_position(ARRAY['${projectRoles.join("','")}'], ${role})`;
 
-/** The strongest role that anything grants the viewer on the asset `alias`; null for none. */
-export function grantSql(kind: AssetKind, alias: string, viewer: AssetViewer, bind: Binder['bind']): string {
+/** The strongest role that anything grants the viewer on the asset `alias`; null for none. @param usedIds scorers that their projects use */
+function grantSql(kind: AssetKind, alias: string, viewer: AssetViewer, usedIds: readonly string[], bind: Binder['bind']): string {
   if (viewer.everything) return `'owner'`;
   const { organization, home, used } = tables[kind];
   const over = (sql: string) => sql.replaceAll(/\ba\./g, `${alias}.`);
@@ -75,16 +72,13 @@ export function grantSql(kind: AssetKind, alias: string, viewer: AssetViewer, bi
     `SELECT s.role FROM ${kind}_groups s JOIN user_group_members m ON m.group_id = s.group_id AND m.user_id = ${user} AND m.role <> 'pending'
      WHERE s.asset_id = ${alias}.id`,
     `SELECT p.role FROM unnest(${projects}, ${roles}) AS p(id, role) WHERE p.id = ANY (${over(home)})`,
-    `SELECT 'viewer' WHERE ${over(used(projects))}`,
+    `SELECT 'viewer' WHERE ${over(used(projects, () => bind(usedIds, 'text[]')))}`,
   ];
   return `(SELECT g.role FROM (${grants.join(' UNION ALL ')}) g WHERE g.role IS NOT NULL ORDER BY ${strength('g.role')} LIMIT 1)`;
 }
 
-/**
- * A condition: the viewer's list holds the asset `alias`. One of its grants is among those of the viewer, which hold every stronger one of each. A
- * list reads it for many assets, so that all but the shares of what the viewer made are looked up in sets that are read once.
- */
-export function listedSql(kind: AssetKind, alias: string, viewer: AssetViewer, bind: Binder['bind']): string {
+/** A condition: the viewer's list holds the asset `alias`. One of its grants is among those of the viewer, which hold every stronger one of each. */
+export function listedSql(kind: 'dataset' | 'prompt', alias: string, viewer: AssetViewer, bind: Binder['bind']): string {
   if (viewer.everything) return viewer.grants.includes('owner') ? 'true' : 'false';
   const { organization, home, used } = tables[kind];
   const over = (sql: string) => sql.replaceAll(/\ba\./g, `${alias}.`);
@@ -105,10 +99,10 @@ export function listedSql(kind: AssetKind, alias: string, viewer: AssetViewer, b
       : [
           `${made} AND (SELECT s.role FROM ${kind}_users s WHERE s.asset_id = ${alias}.id AND s.user_id = ${user}) = ANY (${wanted})`,
         ]),
-    `NOT ${made} AND ${alias}.id IN (SELECT s.asset_id FROM ${kind}_users s WHERE s.user_id = ${user} AND s.role = ANY (${wanted}))`,
-    `${alias}.id IN (SELECT s.asset_id FROM ${kind}_groups s JOIN user_group_members m ON m.group_id = s.group_id AND m.user_id = ${user}
-       AND m.role <> 'pending' WHERE s.role = ANY (${wanted}))`,
-    ...(viewer.grants.includes('viewer') ? [over(used(ids(viewer.projects)))] : []),
+    `NOT ${made} AND ${looksUp(`FROM ${kind}_users s WHERE s.asset_id = ${alias}.id AND s.user_id = ${user} AND s.role = ANY (${wanted})`)}`,
+    looksUp(`FROM ${kind}_groups s JOIN user_group_members m ON m.group_id = s.group_id AND m.user_id = ${user} AND m.role <> 'pending'
+       WHERE s.asset_id = ${alias}.id AND s.role = ANY (${wanted})`),
+    ...(viewer.grants.includes('viewer') ? [over(used(ids(viewer.projects), () => 'NULL'))] : []),
   ].join(' OR ')})`;
 }
 
@@ -131,14 +125,19 @@ export async function markDeleted(queries: Queries, kind: AssetKind, assetId: st
 }
 
 /** Names that start with `prefix`, of what the viewer's list holds. */
-export async function listedNames(queries: Queries, kind: AssetKind, prefix: string, viewer: AssetViewer): Promise<string[]> {
+export function listedNames(
+  database: Database,
+  kind: 'dataset' | 'prompt',
+  prefix: string,
+  viewer: AssetViewer,
+): Promise<string[]> {
   const { bind, values } = createBinder();
-  const rows = await queries.query(
-    `SELECT a.name FROM ${tables[kind].table} a WHERE a.deleted_at IS NULL AND starts_with(a.name, ${bind(prefix, 'text')})
-       AND ${listedSql(kind, 'a', viewer, bind)}`,
-    values,
-  );
-  return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
+  const listing: Listing = {
+    ...{ table: tables[kind].table, alias: 'a', within: 'a.deleted_at IS NULL', values },
+    walk: { columns: byName, descending: false },
+    conditions: [`starts_with(a.name, ${bind(prefix, 'text')})`, listedSql(kind, 'a', viewer, bind)],
+  };
+  return listedValues(database, listing, 'a.name', z.string());
 }
 
 const Grant = z.object({ id: z.string(), role: z.enum(projectRoles) });
@@ -164,9 +163,11 @@ export function postgresAssets(database: Database): AssetSource {
         ),
       ),
     async grants(kind, viewer, ids) {
+      const projects = viewer.projects.map(({ id }) => id);
+      const usedIds = kind === 'scorer' && !viewer.everything ? await usedScorers(database, projects) : [];
       const rows = await inPieces(ids, (piece) => {
         const { bind, values } = createBinder();
-        const sql = `SELECT a.id, ${grantSql(kind, 'a', viewer, bind)} AS role FROM ${tables[kind].table} a WHERE a.id = ANY (${bind(piece, 'uuid[]')})`;
+        const sql = `SELECT a.id, ${grantSql(kind, 'a', viewer, usedIds, bind)} AS role FROM ${tables[kind].table} a WHERE a.id = ANY (${bind(piece, 'uuid[]')})`;
         return database.query(sql, values);
       });
       return byId(rows.filter(({ role }) => role !== null));

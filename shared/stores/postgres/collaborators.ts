@@ -5,8 +5,8 @@ import { newId } from '../../identifiers/ids.ts';
 import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import type { Database, Queries } from './connect.ts';
+import { listedItems, timeKey } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
-import { pageOf } from './pageOf.ts';
 import { isVisibleGroup } from './userGroups.ts';
 
 const UserCollaboratorRow = z
@@ -53,6 +53,12 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
   const column = kind === 'project' ? 'project_id' : 'asset_id';
   const ofUsers = `FROM ${users} c JOIN users u ON u.id = c.user_id WHERE c.${column} = $1`;
   const ofGroups = `FROM ${groups} c JOIN user_groups g ON g.id = c.group_id WHERE c.${column} = $1`;
+  /** Those of the project or asset `$1`, the oldest first. */
+  const listing = (table: string, who: 'user_id' | 'group_id') => ({
+    ...{ table, alias: 'c', within: `c.${column} = $1`, conditions: [] as string[] },
+    walk: { columns: [[who, 'uuid']] as const, descending: false },
+    by: { sql: timeKey('c.created_at'), descending: false, nullsFirst: false },
+  });
   const oneUser = async (queries: Queries, id: string, userId: string) => {
     const row = await queries.maybeOne(`SELECT ${userColumns} ${ofUsers} AND c.user_id = $2`, [id, userId]);
     return row && UserCollaboratorRow.parse(row);
@@ -63,13 +69,14 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
   };
 
   return {
-    userCollaborators: (id, page) => {
-      const sql = {
-        sql: `SELECT ${userColumns} ${ofUsers} ORDER BY c.created_at, c.id`,
-        params: [id],
-      };
-      return pageOf(database, sql, page, UserCollaboratorRow);
-    },
+    userCollaborators: (id, page) =>
+      listedItems(
+        database,
+        { ...listing(users, 'user_id'), values: [id] },
+        page,
+        (ids) => database.query(`SELECT ${userColumns} ${ofUsers} AND c.id = ANY ($2::uuid[])`, [id, ids]),
+        UserCollaboratorRow,
+      ),
     setUserCollaborators: (id, given) =>
       database
         .transaction(async (tx) => {
@@ -99,14 +106,19 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
       return (await database.maybeOne(sql, [id, userId])) !== undefined;
     },
 
-    groupCollaborators: (id, page, { userId, seesHidden }) => {
-      const seen = `${ofGroups} AND ${isVisibleGroup('$2', '$3')}`;
-      const sql = {
-        sql: `SELECT ${groupColumns} ${seen} ORDER BY c.created_at, c.id`,
-        params: [id, userId, seesHidden],
-      };
-      return pageOf(database, sql, page, GroupCollaboratorRow);
-    },
+    groupCollaborators: (id, page, { userId, seesHidden }) =>
+      listedItems(
+        database,
+        {
+          ...listing(groups, 'group_id'),
+          joins: 'JOIN user_groups g ON g.id = c.group_id',
+          conditions: [isVisibleGroup('$2', '$3')],
+          values: [id, userId, seesHidden],
+        },
+        page,
+        (ids) => database.query(`SELECT ${groupColumns} ${ofGroups} AND c.id = ANY ($2::uuid[])`, [id, ids]),
+        GroupCollaboratorRow,
+      ),
     setGroupCollaborators: (id, given, { userId, seesHidden }) =>
       database
         .transaction(async (tx) => {

@@ -34,7 +34,9 @@ export function textCondition(
 ): string {
   const fold = (text: string) => (caseSensitive ? text : foldedSql(text));
   const wanted = `unnest(${bind(typeof value === 'string' ? [value] : value, 'text[]')}) v`;
-  if (operator === 'contains') return `EXISTS (SELECT 1 FROM ${wanted} WHERE strpos(${fold(column)}, ${fold('v')}) > 0)`;
+  // The parts are folded once, the column for each row.
+  if (operator === 'contains')
+    return `EXISTS (SELECT 1 FROM (SELECT ${fold(column)} AS folded OFFSET 0) c, unnest((SELECT array_agg(${fold('v')}) FROM ${wanted})) part WHERE strpos(c.folded, part) > 0)`;
   const listed = `${fold(column)} IN (SELECT ${fold('v')} FROM ${wanted})`;
   return operator === 'ne' || operator === 'not_in' ? `NOT ${listed}` : listed;
 }
@@ -75,6 +77,26 @@ export function numberCondition(
   return `${column} ${comparisonSql[operator]} ${bind(first, 'float8')}`;
 }
 
+/**
+ * A condition: `sql`, which goes on after `SELECT`, finds a row. Postgres looks it up for each row of a list, where for `EXISTS` and `IN` it may read all
+ * that could be found beforehand.
+ */
+export const looksUp = (sql: string): string => `(SELECT true ${sql} LIMIT 1) IS NOT NULL`;
+
 /** `WHERE` of conditions that must all hold. */
 export const where = (conditions: readonly string[]): string =>
   conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+
+/** The conditions of filters: `within` of those for which there is an index, as for an id and a whole name, and the others. */
+export function conditionsOf<F extends { name: string; operator?: string; case_sensitive?: boolean }>(
+  filters: readonly F[],
+  condition: (filter: F) => string,
+): { within: string[]; conditions: string[] } {
+  const [within, conditions]: [string[], string[]] = [[], []];
+  for (const filter of filters) {
+    const isWhole = filter.operator === 'eq' || filter.operator === 'one_of';
+    const hasIndex = filter.name === 'id' || (filter.name === 'name' && filter.case_sensitive === true);
+    (isWhole && hasIndex ? within : conditions).push(condition(filter));
+  }
+  return { within, conditions };
+}

@@ -10,6 +10,7 @@ import { parseJsonb } from '../../json/parseJson.ts';
 import { BrokenTransactions } from './brokenTransactions.ts';
 import { migrate } from './migrate.ts';
 import { keepStatistics } from './statistics.ts';
+import { TimedPool } from './timedPool.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -30,6 +31,10 @@ export interface Database extends Queries {
    * aborts when the connection breaks
    */
   transaction<T>(work: (tx: Queries, rows: Row[][], broken: AbortSignal) => Promise<T>, first?: readonly string[]): Promise<T>;
+  /** The first row, and the milliseconds that the statement took: of CPU where it is embedded. */
+  measured(sql: string, params: unknown[]): Promise<{ row: Row | undefined; tookMs: number }>;
+  /** Milliseconds that one statement of a list should take. */
+  readonly sliceMs: number;
   /** Rejects when the embedded store cannot go on: it could not write its log, and answers nothing until the process is started again. */
   readonly lost: Promise<never>;
   close(): Promise<void>;
@@ -95,6 +100,11 @@ const SHARED_BUFFERS = '16MB';
 /** A tenth of the default: 3,000 rows of a table are read for its statistics, some 20 ms in which nothing else runs. */
 const STATISTICS_TARGET = 10;
 
+/** The embedded one runs a statement at a time, and nothing else of this process meanwhile; a log waits for some three. */
+const EMBEDDED_SLICE_MS = 8;
+/** A server runs others beside it. */
+const SERVER_SLICE_MS = 500;
+
 const pgliteIn = (directory: string): Promise<PGlite> =>
   PGlite.create(directory, {
     startParams: [
@@ -151,14 +161,18 @@ async function openEmbedded(directory: string): Promise<Database> {
     });
   };
   let lastEnded = 0;
+  const timed = async <T>(work: () => Promise<T>): Promise<{ value: T; tookMs: number }> => {
+    const called = threadCpuMs();
+    const value = await unlessLost(work);
+    // Statements run one after the other.
+    const began = Math.max(called, lastEnded);
+    lastEnded = threadCpuMs();
+    return { value, tookMs: lastEnded - began };
+  };
   const over = (store: PGlite | Transaction, after: (took: number) => Promise<void> | undefined): Queries => {
     const run = async <T>(work: () => Promise<T>): Promise<T> => {
-      const called = threadCpuMs();
-      const value = await unlessLost(work);
-      // Statements run one after the other.
-      const began = Math.max(called, lastEnded);
-      lastEnded = threadCpuMs();
-      await after(lastEnded - began);
+      const { value, tookMs } = await timed(work);
+      await after(tookMs);
       return value;
     };
     return queriesOver(
@@ -176,6 +190,11 @@ async function openEmbedded(directory: string): Promise<Database> {
           work(inTransaction(tx), first ? rowsOfEach(await tx.exec(first.join('; '))) : [], never),
         ),
       ),
+    async measured(sql, params) {
+      const { value, tookMs } = await timed(() => lite.query<Row>(sql, params)).catch(rethrow);
+      return { row: value.rows[0], tookMs };
+    },
+    sliceMs: EMBEDDED_SLICE_MS,
     lost: lost.promise,
     close: async () => (panic ? undefined : lite.close()),
   };
@@ -238,8 +257,13 @@ async function connectServer(
       (sql, params) => run.query(sql, params).catch(reportLate(sql)),
       (sql) => run.query(sql).catch(reportLate(sql)),
     );
+  const queries = over(pool);
   return {
-    ...over(pool),
+    ...queries,
+    async measured(sql, params) {
+      const began = performance.now();
+      return { row: await queries.maybeOne(sql, params), tookMs: performance.now() - began };
+    },
     async transaction(work, first) {
       const client = await pool.connect().catch(rethrow);
       // One that breaks between two statements fails the next one, which does not know why.
@@ -270,36 +294,11 @@ async function connectServer(
         throw err;
       }
     },
+    sliceMs: SERVER_SLICE_MS,
     lost: new Promise<never>(() => undefined),
     close: () => pool.end(),
   };
 }
-
-/** Says how long a connection was waited for where all were in use. */
-class TimedPool extends pg.Pool {
-  readonly #onWait: ((seconds: number) => void) | undefined;
-
-  constructor(onWait: ((seconds: number) => void) | undefined, options: pg.PoolConfig) {
-    super(options);
-    this.#onWait = onWait;
-  }
-
-  override connect(): Promise<pg.PoolClient>;
-  override connect(callback: Connected): void;
-  // biome-ignore lint/suspicious/noConfusingVoidType: the driver's own two forms, of which `query` uses the one with a callback
-  override connect(callback?: Connected): Promise<pg.PoolClient> | void {
-    const isFree = this.idleCount > this.waitingCount || this.totalCount < this.options.max;
-    const begun = performance.now();
-    const had = () => (isFree ? undefined : this.#onWait?.((performance.now() - begun) / 1_000));
-    if (!callback) return super.connect().finally(had);
-    super.connect((...given) => {
-      had();
-      callback(...given);
-    });
-  }
-}
-
-type Connected = Parameters<pg.Pool['connect']>[0] extends infer C ? Exclude<C, undefined> : never;
 
 /** The rows of each of several statements that were sent together. */
 const rowsOfEach = (results: unknown): Row[][] => [results].flat().map((result) => (result as { rows?: Row[] }).rows ?? []);

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { inPieces } from '../../concurrency/inPieces.ts';
 import type { Dataset, DatasetStore, DatasetVersion, NewDatasetVersion } from '../../datasets/dataset.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { addOwner, listedNames, markDeleted } from './assetAccess.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
-import { datasetQuery } from './datasetQuery.ts';
+import { datasetListing } from './datasetQuery.ts';
+import { countListed, listedItems } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
-import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
+import { pageFrom, rowsFor } from './pageOf.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const columns = z.array(z.object({ key: z.number(), name: z.string() }));
@@ -127,23 +127,16 @@ export function datasetStore(database: Database): DatasetStore {
       return row && DatasetRow.parse(row);
     },
 
-    async query({ viewer, filters, sort, page }) {
-      const { from, where, order, params } = datasetQuery({ viewer, filters, sort });
-      const found = await database.query(
-        `SELECT d.id ${from} WHERE ${where} ORDER BY ${order} LIMIT ${rowsFor(page.limit)} OFFSET ${page.starting_token}`,
-        params.all,
-      );
-      const { items: ids, hasMore } = pageFrom(found.map(idOf), page.limit);
-      const read = async (piece: readonly string[]) =>
-        inOrder(piece, await database.query(`${selectDatasets} WHERE d.id = ANY ($1::uuid[])`, [piece]), DatasetRow);
-      return { items: await inPieces(ids, read), hasMore };
-    },
+    query: ({ viewer, filters, sort, page }) =>
+      listedItems(
+        database,
+        datasetListing({ viewer, filters, sort }),
+        { limit: page.limit, offset: page.starting_token },
+        (ids) => database.query(`${selectDatasets} WHERE d.id = ANY ($1::uuid[])`, [ids]),
+        DatasetRow,
+      ),
 
-    async count({ viewer, filters }) {
-      const { where, params } = datasetQuery({ viewer, filters, sort: null });
-      const counted = await database.maybeOne(`SELECT count(*)::int AS total FROM datasets d WHERE ${where}`, params.whereOnly);
-      return z.object({ total: z.number() }).parse(counted).total;
-    },
+    count: ({ viewer, filters }) => countListed(database, datasetListing({ viewer, filters, sort: null })),
 
     async version(datasetId, versionIndex) {
       const row = await database.maybeOne(

@@ -5,7 +5,7 @@ import { SYSTEM_GROUP } from '../../experiments/groups.ts';
 import { newId } from '../../identifiers/ids.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import type { Database, Queries } from './connect.ts';
-import { pageFrom, rowsFor } from './pageOf.ts';
+import { byCreation, fewIds, type Listing, listedItems, slices } from './listScan.ts';
 import { userInfoSql } from './userInfo.ts';
 
 const GroupRow = z
@@ -17,44 +17,90 @@ const GroupRow = z
     is_system: z.boolean(),
     created_at: z.date(),
     updated_at: z.date(),
-    experiment_count: z.number(),
-    latest_run_date: z.date().nullable(),
-    datasets: z.array(z.object({ id: z.string(), name: z.string() })),
     created_by: UserInfo.nullable(),
   })
-  .transform(
-    (row): ExperimentGroup => ({
-      id: row.id,
-      projectId: row.project_id,
-      name: row.name,
-      description: row.description,
-      isSystem: row.is_system,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      experimentCount: row.experiment_count,
-      latestRunDate: row.latest_run_date,
-      datasets: row.datasets,
-    }),
-  );
+  .transform((row) => ({
+    id: row.id,
+    projectId: row.project_id,
+    name: row.name,
+    description: row.description,
+    isSystem: row.is_system,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }));
+
+interface Figures {
+  experimentCount: number;
+  latestRunDate: Date | null;
+  datasets: { id: string; name: string }[];
+}
+const FiguresRows = z.array(
+  z.object({
+    group_id: z.string(),
+    count: z.number(),
+    latest_ms: z.number(),
+    datasets: z.array(z.object({ id: z.string(), name: z.string() })),
+  }),
+);
+const figuresSql = {
+  each: 'e.group_id, e.dataset_id, e.dataset_name, extract(epoch FROM greatest(r.created_at, e.started_at)) * 1000 AS latest_ms',
+  sql: `SELECT coalesce(jsonb_agg(figures), '[]') FROM (
+    SELECT group_id, count(*) AS count, max(latest_ms) AS latest_ms,
+           coalesce(jsonb_agg(DISTINCT jsonb_build_object('id', dataset_id, 'name', dataset_name))
+                      FILTER (WHERE dataset_id IS NOT NULL AND dataset_name IS NOT NULL), '[]') AS datasets
+      FROM listed GROUP BY group_id) figures`,
+};
+
+/** The figures of groups of a project. A group may have all of its experiments, so they are added up part by part. */
+async function figuresOf(database: Database, projectId: string, groupIds: readonly string[]): Promise<Map<string, Figures>> {
+  const few = await fewIds(database, 'SELECT run_id AS id FROM experiments WHERE group_id = ANY ($1::uuid[])', [groupIds]);
+  const listing: Listing = {
+    ...{ table: 'experiments', alias: 'e', joins: 'JOIN runs r ON r.id = e.run_id' },
+    walk: { columns: [['run_id', 'uuid']], descending: false },
+    ...(few
+      ? { within: 'e.run_id = ANY ($1::uuid[])', conditions: [], values: [few] }
+      : { within: 'e.project_id = $1', conditions: ['e.group_id = ANY ($2::uuid[])'], values: [projectId, groupIds] }),
+  };
+  const all = new Map<string, Figures>();
+  for await (const found of slices(database, listing, figuresSql))
+    for (const { group_id, count, latest_ms, datasets } of FiguresRows.parse(found)) {
+      const before = all.get(group_id);
+      const named = new Map([...(before?.datasets ?? []), ...datasets].map((one) => [`${one.id} ${one.name}`, one]));
+      all.set(group_id, {
+        experimentCount: count + (before?.experimentCount ?? 0),
+        latestRunDate: new Date(Math.max(latest_ms, before?.latestRunDate?.getTime() ?? latest_ms)),
+        datasets: [...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one),
+      });
+    }
+  return all;
+}
 
 export function postgresExperimentGroups(database: Database): ExperimentGroupStore {
   return {
     async list(projectId, page) {
-      const rows = await database.query(
-        `SELECT g.id, g.project_id, g.name, g.description, g.is_system, g.created_at, g.updated_at,
-                CASE WHEN u.id IS NULL THEN NULL ELSE ${userInfoSql('u')} END AS created_by, of_group.*
-           FROM experiment_groups g LEFT JOIN users u ON u.id = g.created_by
-          CROSS JOIN LATERAL (
-            SELECT count(*) AS experiment_count, max(greatest(r.created_at, e.started_at)) AS latest_run_date,
-                   coalesce(jsonb_agg(DISTINCT jsonb_build_object('id', e.dataset_id, 'name', e.dataset_name))
-                              FILTER (WHERE e.dataset_id IS NOT NULL AND e.dataset_name IS NOT NULL), '[]') AS datasets
-              FROM experiments e JOIN runs r ON r.id = e.run_id WHERE e.group_id = g.id
-          ) of_group
-          WHERE g.project_id = $1 ORDER BY g.created_at DESC, g.id DESC LIMIT $2 OFFSET $3`,
-        [projectId, rowsFor(page.limit), page.offset],
+      const { items, hasMore } = await listedItems(
+        database,
+        {
+          ...{ table: 'experiment_groups', alias: 'g', within: 'g.project_id = $1', conditions: [], values: [projectId] },
+          walk: { columns: byCreation, descending: true },
+        },
+        page,
+        (ids) =>
+          database.query(
+            `SELECT g.*, CASE WHEN u.id IS NULL THEN NULL ELSE ${userInfoSql('u')} END AS created_by
+               FROM experiment_groups g LEFT JOIN users u ON u.id = g.created_by WHERE g.id = ANY ($1::uuid[])`,
+            [ids],
+          ),
+        GroupRow,
       );
-      return pageFrom(z.array(GroupRow).parse(rows), page.limit);
+      const figures = await figuresOf(
+        database,
+        projectId,
+        items.map(({ id }) => id),
+      );
+      const none: Figures = { experimentCount: 0, latestRunDate: null, datasets: [] };
+      return { items: items.map((group): ExperimentGroup => ({ ...group, ...(figures.get(group.id) ?? none) })), hasMore };
     },
   };
 }

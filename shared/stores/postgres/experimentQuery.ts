@@ -1,21 +1,26 @@
 import type { ExperimentQuery } from '../../experiments/experimentStore.ts';
 import { isMetricFilter } from '../../experiments/metricQuery.ts';
 import { isMetricColumn, metricOfColumn } from '../../records/findColumn.ts';
-import { type Binder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
-
-const sortSql = { name: 'r.name', series: 'r.series', created_at: 'r.created_at', updated_at: 'r.updated_at' } as const;
+import {
+  type Binder,
+  conditionsOf,
+  createBinder,
+  idCondition,
+  numberCondition,
+  textCondition,
+  timeCondition,
+} from './conditions.ts';
+import { byCreation, byName, type Listing, orderedBy, timeKey } from './listScan.ts';
 
 /** The figure that stands for a metric: null where the experiment has none. */
 const figureSql = (column: string, bind: Binder['bind']): string =>
   `(e.aggregates -> 'rolledUp' ->> ${bind(metricOfColumn(column), 'text')})::float8`;
 
-function sortedBy(sort: ExperimentQuery['sort'], bind: Binder['bind']): string {
-  const direction = sort?.ascending ? 'ASC' : 'DESC';
-  const name = sort?.name ?? 'created_at';
-  // The other columns are never null, and are ordered as their indexes are.
-  if (isMetricColumn(name)) return `${figureSql(name, bind)} ${direction} NULLS LAST, r.id ${direction}`;
-  return `${sortSql[name as keyof typeof sortSql]} ${direction}, r.id ${direction}`;
-}
+const walks = {
+  created_at: byCreation,
+  name: byName,
+  series: [['series', 'text'], ...byCreation],
+} as const;
 
 function condition(filter: ExperimentQuery['filters'][number], bind: Binder['bind']): string {
   if (isMetricFilter(filter)) return numberCondition(figureSql(filter.name, bind), filter, bind);
@@ -41,9 +46,24 @@ function condition(filter: ExperimentQuery['filters'][number], bind: Binder['bin
   }
 }
 
-/** What finds and orders experiments of a project, over the aliases `r` of their runs, `e` and, of their groups, `g`. */
-export const experimentQuery = (projectId: string, query: ExperimentQuery, bind: Binder['bind']) => ({
-  from: `FROM runs r JOIN experiments e ON e.run_id = r.id JOIN experiment_groups g ON g.id = e.group_id
-   ${where([`r.kind = 'experiment' AND r.project_id = ${bind(projectId, 'uuid')}`, ...query.filters.map((filter) => condition(filter, bind))])}`,
-  order: sortedBy(query.sort, bind),
-});
+/** Says that what the runs have is enough to find and order the experiments. */
+const isOfRuns = ({ filters, sort }: ExperimentQuery): boolean =>
+  !(sort && isMetricColumn(sort.name)) &&
+  !filters.some((filter) => isMetricFilter(filter) || filter.name.startsWith('experiment_group_'));
+
+/** Experiments of a project. The texts of the list are over the aliases `r` of their runs, `e` and, of their groups, `g`. */
+export function experimentListing(projectId: string, query: ExperimentQuery): Listing {
+  const { bind, values } = createBinder();
+  const { within, conditions } = conditionsOf(query.filters, (filter) => condition(filter, bind));
+  const sort = query.sort ?? { name: 'created_at', ascending: false };
+  const { name } = sort;
+  return {
+    table: 'runs',
+    alias: 'r',
+    within: [`r.kind = 'experiment' AND r.project_id = ${bind(projectId, 'uuid')}`, ...within].join(' AND '),
+    ...(isOfRuns(query) ? {} : { joins: 'JOIN experiments e ON e.run_id = r.id JOIN experiment_groups g ON g.id = e.group_id' }),
+    conditions,
+    ...orderedBy(sort, walks, () => (isMetricColumn(name) ? figureSql(name, bind) : timeKey('r.updated_at')), 'last'),
+    values,
+  };
+}

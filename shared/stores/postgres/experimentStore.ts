@@ -2,13 +2,7 @@ import { z } from 'zod';
 import { inPieces } from '../../concurrency/inPieces.ts';
 import type { ExperimentAggregates } from '../../experiments/aggregates.ts';
 import { type LoggedMetrics, runStates } from '../../experiments/experiment.ts';
-import type {
-  AggregatedMetric,
-  BaselinePick,
-  Experiment,
-  ExperimentStore,
-  NewExperiment,
-} from '../../experiments/experimentStore.ts';
+import type { BaselinePick, Experiment, ExperimentStore, NewExperiment } from '../../experiments/experimentStore.ts';
 import type { SelectedRows } from '../../experiments/rowSelection.ts';
 import { gateStatuses } from '../../gate/gateDecision.ts';
 import { UserInfo } from '../../wire/datasets.ts';
@@ -16,9 +10,10 @@ import { type MetricScale, noScale } from '../../wire/metricScale.ts';
 import { createBinder } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
-import { experimentQuery } from './experimentQuery.ts';
+import { experimentListing } from './experimentQuery.ts';
+import { type Listing, listedIds, slices } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
-import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
+import { inOrder } from './pageOf.ts';
 import { RunTagRow } from './runTags.ts';
 import { userInfoSql } from './userInfo.ts';
 
@@ -147,20 +142,24 @@ const SELECT = `
   LEFT JOIN ranking ON ranking.run_id = e.run_id
  WHERE e.project_id = $1 AND e.run_id = ANY ($2::uuid[])`;
 
-const AggregatedRow = z
-  .object({
-    metric: z.string(),
-    numbers: z.boolean(),
-    booleans: z.boolean(),
-    scale: z.custom<MetricScale>((value) => typeof value === 'object').nullable(),
-  })
-  .transform(
-    ({ metric, numbers, booleans, scale }): AggregatedMetric => ({
-      metric,
-      dataType: booleans ? 'boolean' : numbers ? 'floating_point' : 'text',
-      scale: scale ?? noScale,
-    }),
-  );
+/** A metric in some experiments, with the scale of the one of them that changed last. */
+const AggregatedRow = z.object({
+  metric: z.string(),
+  numbers: z.boolean(),
+  booleans: z.boolean(),
+  scale: z.custom<MetricScale>((value) => typeof value === 'object').nullable(),
+  scaled_ms: z.number().nullable(),
+});
+const aggregatedSql = {
+  each: `found.metric, coalesce(jsonb_typeof(found.figures -> 'avg') = 'number', false) AS is_number,
+    coalesce(jsonb_typeof(found.figures -> 'pct') = 'number', false) AS is_boolean,
+    e.logged_metrics -> found.metric AS scale, extract(epoch FROM r.updated_at) * 1000 AS changed_ms`,
+  sql: `SELECT coalesce(jsonb_agg(metrics), '[]') FROM (
+    SELECT metric, bool_or(is_number) AS numbers, bool_or(is_boolean) AS booleans,
+           (array_agg(scale ORDER BY changed_ms DESC) FILTER (WHERE scale IS NOT NULL))[1] AS scale,
+           max(changed_ms) FILTER (WHERE scale IS NOT NULL) AS scaled_ms
+      FROM listed GROUP BY metric) metrics`,
+};
 
 const MetricIdsRow = z.object({ id: z.string(), metrics: z.array(z.string()) });
 
@@ -221,20 +220,10 @@ export function postgresExperiments(database: Database): ExperimentStore {
       });
     },
     async list(projectId, query, page) {
-      const { bind, values } = createBinder();
-      const { from, order } = experimentQuery(projectId, query, bind);
-      const limits = `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}`;
-      const rows = await database.query(`SELECT r.id ${from} ORDER BY ${order} ${limits}`, values);
-      const { items: ids, hasMore } = pageFrom(rows.map(idOf), page.limit);
+      const { items: ids, hasMore } = await listedIds(database, experimentListing(projectId, query), page);
       return { items: await inPieces(ids, (piece) => byIds(database, projectId, piece)), hasMore };
     },
-    async ids(projectId) {
-      const rows = await database.query(
-        `SELECT id FROM runs WHERE project_id = $1 AND kind = 'experiment' ORDER BY created_at DESC, id DESC`,
-        [projectId],
-      );
-      return rows.map(idOf);
-    },
+    ids: async (projectId) => (await listedIds(database, experimentListing(projectId, { filters: [] }), undefined)).items,
     byIds: (projectId, ids) => byIds(database, projectId, ids),
     async lastFinished(projectId, { tag, name, pick }, except) {
       const { bind, values } = createBinder();
@@ -284,13 +273,30 @@ export function postgresExperiments(database: Database): ExperimentStore {
       );
     },
     async aggregatedMetrics(projectId) {
-      const rows = await database.query(
-        `SELECT metric, bool_or(jsonb_typeof(figures -> 'avg') = 'number') AS numbers, bool_or(jsonb_typeof(figures -> 'pct') = 'number') AS booleans,
-                (array_agg(logged_metrics -> metric ORDER BY r.updated_at DESC) FILTER (WHERE logged_metrics -> metric IS NOT NULL))[1] AS scale
-           FROM experiments e JOIN runs r ON r.id = e.run_id, jsonb_each(aggregates -> 'metrics') AS found (metric, figures) WHERE e.project_id = $1 GROUP BY metric ORDER BY metric`,
-        [projectId],
-      );
-      return z.array(AggregatedRow).parse(rows);
+      const listing: Listing = {
+        ...experimentListing(projectId, { filters: [] }),
+        joins: `JOIN experiments e ON e.run_id = r.id CROSS JOIN LATERAL jsonb_each(e.aggregates -> 'metrics') AS found (metric, figures)`,
+      };
+      const all = new Map<string, z.output<typeof AggregatedRow>>();
+      for await (const found of slices(database, listing, aggregatedSql))
+        for (const row of z.array(AggregatedRow).parse(found)) {
+          const before = all.get(row.metric);
+          const scaled = before && (before.scaled_ms ?? -1) >= (row.scaled_ms ?? -1) ? before : row;
+          all.set(row.metric, {
+            metric: row.metric,
+            numbers: row.numbers || before?.numbers === true,
+            booleans: row.booleans || before?.booleans === true,
+            scale: scaled.scale,
+            scaled_ms: scaled.scaled_ms,
+          });
+        }
+      return [...all.values()]
+        .sort((a, b) => (a.metric < b.metric ? -1 : 1))
+        .map(({ metric, numbers, booleans, scale }) => ({
+          metric,
+          dataType: booleans ? 'boolean' : numbers ? 'floating_point' : 'text',
+          scale: scale ?? noScale,
+        }));
     },
     async update(projectId, experimentId, { name, taskType, group, by }) {
       const found = await database.transaction(async (tx) => {

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { inPieces } from '../../concurrency/inPieces.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/projectStore.ts';
-import { type Binder, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
+import { type Binder, conditionsOf, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
 import { type Database, isUniqueViolation } from './connect.ts';
+import { byCreation, byName, type Listing, listedItems, orderedBy, timeKey } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
-import { pageFrom, rowsFor } from './pageOf.ts';
 
 const LogStreamRow = z
   .object({
@@ -30,15 +29,15 @@ const LogStreamRow = z
 function condition(filter: LogStreamQuery['filters'][number], bind: Binder['bind']): string {
   switch (filter.name) {
     case 'id':
-      return idCondition('id', filter, bind);
+      return idCondition('r.id', filter, bind);
     case 'created_by':
-      return idCondition('created_by', filter, bind);
+      return idCondition('r.created_by', filter, bind);
     case 'name':
-      return textCondition('name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
+      return textCondition('r.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
     case 'created_at':
-      return timeCondition('created_at', filter, bind);
+      return timeCondition('r.created_at', filter, bind);
     case 'updated_at':
-      return timeCondition('updated_at', filter, bind);
+      return timeCondition('r.updated_at', filter, bind);
     default:
       return filter satisfies never;
   }
@@ -52,11 +51,19 @@ const nameTaken = (err: unknown): never => {
 
 /** Log streams: the runs of that kind. */
 export function postgresLogStreams(database: Database): LogStreamStore {
-  const select = (projectId: string, query: LogStreamQuery, bind: Binder['bind']) =>
-    [
-      `FROM runs WHERE kind = 'log_stream' AND project_id = ${bind(projectId, 'uuid')}`,
-      ...query.filters.map((filter) => condition(filter, bind)),
-    ].join(' AND ');
+  const listing = (projectId: string, query: LogStreamQuery): Listing => {
+    const { bind, values } = createBinder();
+    const { within, conditions } = conditionsOf(query.filters, (filter) => condition(filter, bind));
+    const walks = { created_at: byCreation, name: byName };
+    return {
+      table: 'runs',
+      alias: 'r',
+      within: [`r.kind = 'log_stream' AND r.project_id = ${bind(projectId, 'uuid')}`, ...within].join(' AND '),
+      conditions,
+      ...orderedBy(query.sort ?? { name: 'created_at', ascending: false }, walks, () => timeKey('r.updated_at')),
+      values,
+    };
+  };
   return {
     async runName(projectId, kind, runId) {
       const sql = 'SELECT name FROM runs WHERE id = $1 AND project_id = $2 AND kind = $3';
@@ -77,16 +84,14 @@ export function postgresLogStreams(database: Database): LogStreamStore {
         .catch(missingReference('project'));
       return LogStreamRow.parse(row);
     },
-    async find(projectId, query, page) {
-      const { bind, values } = createBinder();
-      const direction = query.sort?.ascending ? 'ASC' : 'DESC';
-      const selected = select(projectId, query, bind);
-      const limits = page ? `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
-      const order = `ORDER BY ${query.sort?.name ?? 'created_at'} ${direction}, id ${direction}`;
-      const rows = await database.query(`SELECT * ${selected} ${order} ${limits}`, values);
-      const items = await inPieces(rows, (piece) => z.array(LogStreamRow).parse(piece));
-      return pageFrom(items, page?.limit ?? items.length);
-    },
+    find: (projectId, query, page) =>
+      listedItems(
+        database,
+        listing(projectId, query),
+        page,
+        (ids) => database.query('SELECT * FROM runs WHERE id = ANY ($1::uuid[])', [ids]),
+        LogStreamRow,
+      ),
     async get(projectId, logStreamId) {
       const row = await database.maybeOne(`SELECT * FROM runs WHERE id = $1 AND project_id = $2 AND kind = 'log_stream'`, [
         logStreamId,

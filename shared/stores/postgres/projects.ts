@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { inPieces, PIECE } from '../../concurrency/inPieces.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { DeletionStore, PendingDeletion, Project, ProjectQuery, ProjectStore, Viewer } from '../../projects/projectStore.ts';
@@ -7,29 +6,37 @@ import { type Run, runKinds } from '../../projects/runs.ts';
 import { projectTypes } from '../../wire/projects.ts';
 import { Membership, membershipOf } from './about.ts';
 import { collaboratorStore } from './collaborators.ts';
-import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
-import type { Database, Queries, Row } from './connect.ts';
-import { idOf, pageFrom, rowsFor } from './pageOf.ts';
+import {
+  type Binder,
+  conditionsOf,
+  createBinder,
+  idCondition,
+  looksUp,
+  numberCondition,
+  textCondition,
+  timeCondition,
+} from './conditions.ts';
+import type { Database, Queries } from './connect.ts';
+import { byCreation, byName, countListed, fewIds, type Listing, listedItems, orderedBy, timeKey } from './listScan.ts';
 
-const ProjectRow = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    type: z.enum(projectTypes),
-    description: z.string().nullable(),
-    labels: z.array(z.string()),
-    created_by: z.string(),
-    created_at: z.date(),
-    updated_at: z.date(),
-  })
-  .transform(
-    ({ created_by, created_at, updated_at, ...row }): Project => ({
-      ...row,
-      createdBy: created_by,
-      createdAt: created_at,
-      updatedAt: updated_at,
-    }),
-  );
+const ProjectColumns = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: z.enum(projectTypes),
+  description: z.string().nullable(),
+  labels: z.array(z.string()),
+  created_by: z.string(),
+  created_at: z.date(),
+  updated_at: z.date(),
+});
+const toProject = <R extends z.output<typeof ProjectColumns>>({ created_by, created_at, updated_at, ...row }: R) => ({
+  ...row,
+  createdBy: created_by,
+  createdAt: created_at,
+  updatedAt: updated_at,
+});
+const ProjectRow = ProjectColumns.transform((row): Project => toProject(row));
+const ListedRow = ProjectColumns.extend({ membership: Membership }).transform(toProject);
 const RunRow = z
   .object({
     id: z.string(),
@@ -52,27 +59,18 @@ const RunRow = z
     }),
   );
 
-const Total = z.object({ total: z.number() });
-
 const columns = 'p.id, p.name, p.type, p.description, p.labels, p.created_by, p.created_at, p.updated_at';
-const runCount = '(SELECT count(*) FROM runs r WHERE r.project_id = p.id)';
+/** Ordered, so that the index is read also where one project has most of the runs, and Postgres would read all of them for each. */
+const runCount = '(SELECT count(*) FROM (SELECT FROM runs r WHERE r.project_id = p.id ORDER BY r.created_at, r.id) counted)';
 
-/** Project `p` is one of user `userId`'s, by name or through a group. It is read from the user's side: they may be a member of few projects among many. */
-const isMember = (userId: string) => `p.id IN (
-  SELECT c.project_id FROM project_users c WHERE c.user_id = ${userId}
+/** Projects of user `userId`, by name or through a group. @param more a condition on their ids `c.project_id` */
+const projectsOf = (
+  userId: string,
+  more = 'true',
+) => `SELECT c.project_id AS id FROM project_users c WHERE c.user_id = ${userId} AND ${more}
   UNION ALL
-  SELECT c.project_id FROM project_groups c JOIN user_group_members g ON g.group_id = c.group_id AND g.user_id = ${userId} AND g.role <> 'pending'
-)`;
-
-const sortSql = {
-  name: 'p.name',
-  type: 'p.type',
-  created_at: 'p.created_at',
-  updated_at: 'p.updated_at',
-  runs: runCount,
-  // No route sets a bookmark, so all projects are equal in it.
-  bookmark: '(p.id IS NULL)',
-} as const;
+  SELECT c.project_id FROM project_groups c JOIN user_group_members g ON g.group_id = c.group_id AND g.user_id = ${userId} AND g.role <> 'pending' WHERE ${more}`;
+const isMember = (userId: string) => looksUp(`FROM (${projectsOf(userId, 'c.project_id = p.id')}) c`);
 
 function condition(filter: ProjectQuery['filters'][number], bind: Binder['bind']): string {
   switch (filter.name) {
@@ -97,19 +95,34 @@ function condition(filter: ProjectQuery['filters'][number], bind: Binder['bind']
   }
 }
 
-/** `FROM … WHERE …` for the projects a viewer sees and a query selects. */
-function visible(viewer: Viewer, query: ProjectQuery, bind: Binder['bind']): { from: string; membership: () => string } {
-  // Bound where it is first used: Postgres refuses a value that no placeholder stands for.
-  let user: string | undefined;
-  const userOf = () => {
-    user ??= bind(viewer.userId, 'uuid');
-    return user;
+/** Of several projects of one name, the one that the viewer has seen longest is the first: nobody takes another's place by giving one away. */
+function order(viewer: Viewer, { filters, sort }: ProjectQuery, bind: Binder['bind']): Pick<Listing, 'walk' | 'by'> {
+  const walks = { name: byName, created_at: byCreation };
+  if (!sort && filters.some((filter) => filter.name === 'name' && filter.operator === 'eq'))
+    return viewer.seesAll
+      ? { walk: { columns: byCreation, descending: false } }
+      : orderedBy({ name: 'seen', ascending: true }, walks, () => timeKey(seenSince(bind(viewer.userId, 'uuid'))));
+  // No route sets a bookmark, so all projects are equal in it.
+  if (!sort || sort.name === 'bookmark') return { walk: { columns: byCreation, descending: !sort?.ascending } };
+  const keys: Readonly<Record<string, string>> = { type: 'p.type COLLATE "C"', runs: runCount };
+  return orderedBy(sort, walks, () => keys[sort.name] ?? timeKey('p.updated_at'));
+}
+
+/** The projects that a viewer sees and a query selects. */
+async function listing(database: Database, viewer: Viewer, query: ProjectQuery): Promise<Listing> {
+  const { bind, values } = createBinder();
+  const { within, conditions } = conditionsOf(query.filters, (filter) => condition(filter, bind));
+  if (viewer.onlyProjectId !== undefined) within.push(`p.id = ${bind(viewer.onlyProjectId, 'uuid')}`);
+  if (!viewer.seesAll) {
+    const few = await fewIds(database, projectsOf('$1::uuid'), [viewer.userId]);
+    if (few) within.push(`p.id = ANY (${bind(few, 'uuid[]')})`);
+    else conditions.push(isMember(bind(viewer.userId, 'uuid')));
+  }
+  return {
+    ...{ table: 'projects', alias: 'p', conditions, values },
+    within: within.length > 0 ? within.join(' AND ') : 'true',
+    ...order(viewer, query, bind),
   };
-  const membership = () => membershipOf(userOf());
-  const conditions = query.filters.map((filter) => condition(filter, bind));
-  if (!viewer.seesAll) conditions.push(isMember(userOf()));
-  if (viewer.onlyProjectId !== undefined) conditions.push(`p.id = ${bind(viewer.onlyProjectId, 'uuid')}`);
-  return { from: `FROM projects p ${where(conditions)}`, membership };
 }
 
 const PendingRow = z
@@ -136,18 +149,14 @@ const seenSince = (userId: string) => `least(
 async function takeName(tx: Queries, viewer: Viewer, name: string): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`project name/${name}`]);
   const { bind, values } = createBinder();
-  const filters = [{ name: 'name', operator: 'eq', value: name, case_sensitive: true }] as const;
-  const { from } = visible(viewer, { filters }, bind);
-  if ((await tx.query(`SELECT p.id ${from} LIMIT 1`, values)).length > 0)
-    throw new ServiceError('Conflict', 'a project with this name exists already');
+  const seen = viewer.seesAll ? 'true' : isMember(bind(viewer.userId, 'uuid'));
+  const only = viewer.onlyProjectId === undefined ? 'true' : `p.id = ${bind(viewer.onlyProjectId, 'uuid')}`;
+  const named = `SELECT p.id FROM projects p WHERE p.name = ${bind(name, 'text')} AND ${seen} AND ${only} LIMIT 1`;
+  if ((await tx.query(named, values)).length > 0) throw new ServiceError('Conflict', 'a project with this name exists already');
 }
 
 /** Projects, their collaborators and the notes of unfinished deletions in Postgres. */
 export function postgresProjects(database: Database): ProjectStore & DeletionStore {
-  const count = async (viewer: Viewer, query: ProjectQuery) => {
-    const { bind, values } = createBinder();
-    return Total.parse(await database.maybeOne(`SELECT count(*) AS total ${visible(viewer, query, bind).from}`, values)).total;
-  };
   return {
     async membership(projectId, userId) {
       const row = await database.maybeOne(
@@ -171,31 +180,19 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
         ]);
         return ProjectRow.parse(row);
       }),
-    async find(viewer, query, page) {
-      const { bind, values } = createBinder();
-      const { from, membership } = visible(viewer, query, bind);
-      // Of several projects of one name, the one that the caller has seen longest is the first: nobody takes another's place by giving one away.
-      const isNamed = !query.sort && query.filters.some((filter) => filter.name === 'name' && filter.operator === 'eq');
-      const since = () => (viewer.seesAll ? 'p.created_at' : seenSince(bind(viewer.userId, 'uuid')));
-      const by = isNamed ? since() : query.sort ? sortSql[query.sort.name] : 'p.created_at';
-      const direction = isNamed || query.sort?.ascending ? 'ASC' : 'DESC';
-      const limits = page ? `LIMIT ${bind(rowsFor(page.limit), 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
-      const order = `ORDER BY ${by} ${direction}, p.id ${direction} ${limits}`;
-      const toItem = (row: Row) => ({ ...ProjectRow.parse(row), membership: Membership.parse(row.membership) });
-      if (page && page.limit <= PIECE) {
-        const rows = await database.query(`SELECT ${columns}, ${membership()} AS membership ${from} ${order}`, values);
-        return pageFrom(rows.map(toItem), page.limit);
-      }
-      const found = (await database.query(`SELECT p.id ${from} ${order}`, values)).map(idOf);
-      const { items: ids, hasMore } = pageFrom(found, page?.limit ?? found.length);
-      const items = await inPieces(ids, async (piece) => {
-        const sql = `SELECT ${columns}, ${membershipOf('$2::uuid')} AS membership FROM projects p WHERE p.id = ANY ($1::uuid[])`;
-        const byId = new Map((await database.query(sql, [piece, viewer.userId])).map((row) => [row.id, toItem(row)]));
-        return piece.flatMap((id) => byId.get(id) ?? []);
-      });
-      return { items, hasMore };
-    },
-    count,
+    find: async (viewer, query, page) =>
+      listedItems(
+        database,
+        await listing(database, viewer, query),
+        page,
+        (ids) =>
+          database.query(
+            `SELECT ${columns}, ${membershipOf('$2::uuid')} AS membership FROM projects p WHERE p.id = ANY ($1::uuid[])`,
+            [ids, viewer.userId],
+          ),
+        ListedRow,
+      ),
+    count: async (viewer, query) => countListed(database, await listing(database, viewer, query)),
     update: (projectId, { name, labels, description }, viewer) =>
       database.transaction(async (tx) => {
         const current = await tx.maybeOne('SELECT name FROM projects WHERE id = $1', [projectId]);

@@ -5,11 +5,12 @@ import { nameTaken } from '../../identifiers/freeName.ts';
 import type { NewPromptVersion, Prompt, PromptStore, PromptVersion } from '../../prompts/prompts.ts';
 import type { PromptTemplate } from '../../prompts/render.ts';
 import { UserInfo } from '../../wire/datasets.ts';
-import { PromptRunSettings, Template, type TemplateFilter } from '../../wire/prompts.ts';
+import { PromptRunSettings, Template, type TemplateFilter, type TemplateSort } from '../../wire/prompts.ts';
 import { addOwner, listedNames, listedSql, markDeleted } from './assetAccess.ts';
-import { type Binder, createBinder, idCondition, textCondition } from './conditions.ts';
+import { type Binder, conditionsOf, createBinder, idCondition, looksUp, textCondition } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
-import { idOf, pageFrom, rowsFor } from './pageOf.ts';
+import { byChange, byCreation, byName, countListed, type Listing, listedIds } from './listScan.ts';
+import { pageFrom, rowsFor } from './pageOf.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const VersionRow = z
@@ -66,24 +67,27 @@ const PromptRow = z
     createdBy: row.created_by_user,
   }));
 
-const Total = z.object({ total: z.number() });
-
 const selectPrompts = `SELECT t.id, t.name, t.selected_version, t.created_at, t.updated_at, ${userInfoSql('u')} AS created_by_user
   FROM prompt_templates t JOIN users u ON u.id = t.created_by`;
 const selectVersions = `SELECT v.*, t.name, ${userInfoSql('u')} AS created_by_user
   FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id JOIN users u ON u.id = v.created_by`;
 
-/** A condition on prompts `t`: they are found, and in the viewer's list. Hidden ones are found by name only. */
-function listed(viewer: AssetViewer, filters: readonly TemplateFilter[]): { where: string; values: unknown[] } {
+/** Prompts `t` that are in the viewer's list. Hidden ones are found by name only. */
+function promptListing(viewer: AssetViewer, filters: readonly TemplateFilter[], sort: TemplateSort | null): Listing {
   const { values, bind } = createBinder();
   const namesOne = filters.some((filter) => filter.name === 'name' && filter.operator === 'eq');
-  const where = [
-    't.deleted_at IS NULL',
-    ...(namesOne ? [] : ['NOT t.hidden']),
-    ...filters.map((filter) => filterSql(filter, bind)),
-    listedSql('prompt', 't', viewer, bind),
-  ].join(' AND ');
-  return { where, values };
+  const { within, conditions } = conditionsOf(filters, (filter) => filterSql(filter, bind));
+  return {
+    table: 'prompt_templates',
+    alias: 't',
+    within: ['t.deleted_at IS NULL', ...within].join(' AND '),
+    conditions: [...(namesOne ? [] : ['NOT t.hidden']), ...conditions, listedSql('prompt', 't', viewer, bind)],
+    walk: {
+      columns: { name: byName, created_at: byCreation, updated_at: byChange }[sort?.name ?? 'updated_at'],
+      descending: !sort?.ascending,
+    },
+    values,
+  };
 }
 
 export function promptStore(database: Database): PromptStore {
@@ -133,14 +137,10 @@ export function promptStore(database: Database): PromptStore {
     },
 
     async query({ viewer, filters, sort, page }) {
-      const { where, values } = listed(viewer, filters);
-      const order = sort ? `t.${sort.name} ${sort.ascending ? 'ASC' : 'DESC'}` : 't.updated_at DESC';
-      const found = await database.query(
-        `SELECT t.id FROM prompt_templates t WHERE ${where} ORDER BY ${order}, t.created_at DESC, t.id
-         LIMIT ${rowsFor(page.limit)} OFFSET ${page.starting_token}`,
-        values,
-      );
-      const { items: ids, hasMore } = pageFrom(found.map(idOf), page.limit);
+      const { items: ids, hasMore } = await listedIds(database, promptListing(viewer, filters, sort), {
+        limit: page.limit,
+        offset: page.starting_token,
+      });
       const read = async (piece: readonly string[]) => {
         const found = await prompts(`${selectPrompts} WHERE t.id = ANY ($1::uuid[])`, [piece]);
         const byId = new Map(found.map((one) => [one.id, one]));
@@ -149,11 +149,7 @@ export function promptStore(database: Database): PromptStore {
       return { items: await inPieces(ids, read), hasMore };
     },
 
-    async count({ viewer, filters }) {
-      const { where, values } = listed(viewer, filters);
-      return Total.parse(await database.maybeOne(`SELECT count(*)::int AS total FROM prompt_templates t WHERE ${where}`, values))
-        .total;
-    },
+    count: ({ viewer, filters }) => countListed(database, promptListing(viewer, filters, null)),
 
     async versions(promptId, sort, page) {
       const order = sort ? `v.${sort.name} ${sort.ascending ? 'ASC' : 'DESC'}` : 'v.version DESC';
@@ -251,9 +247,11 @@ function filterSql(filter: TemplateFilter, bind: Binder['bind']): string {
     case 'creator':
       return idCondition('t.created_by', filter, bind);
     case 'used_in_project':
-      return `EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value, 'uuid')})`;
+      return looksUp(
+        `FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value, 'uuid')}`,
+      );
     case 'not_in_project':
-      return `NOT EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value, 'uuid')})`;
+      return `NOT ${looksUp(`FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value, 'uuid')}`)}`;
     default:
       return filter satisfies never;
   }

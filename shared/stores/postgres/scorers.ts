@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { inPieces } from '../../concurrency/inPieces.ts';
 import { foldCase } from '../../identifiers/foldCase.ts';
 import type { RunScorerSettings, Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from '../../scorers/scorer.ts';
 import {
@@ -14,7 +13,9 @@ import {
 import { markDeleted } from './assetAccess.ts';
 import { createBinder, textCondition } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
-import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
+import { type Listing, listedItems, timeKey } from './listScan.ts';
+import { pageFrom, rowsFor } from './pageOf.ts';
+import { newestSettings } from './scorerSettings.ts';
 
 const JudgeDefinitionRow = z.object({
   template: ChainPollTemplate,
@@ -156,12 +157,13 @@ export function scorerStore(database: Database): ScorerStore {
         return rows.length === 1;
       }),
     async list() {
-      const ids = (await database.query('SELECT id FROM scorers WHERE deleted_at IS NULL ORDER BY updated_at DESC, id')).map(
-        idOf,
-      );
-      return inPieces(ids, async (piece) =>
-        inOrder(piece, await database.query(`${SCORERS} WHERE s.id = ANY ($1::uuid[])`, [piece]), ScorerRow),
-      );
+      const listing: Listing = {
+        ...{ table: 'scorers', alias: 's', within: 's.deleted_at IS NULL', conditions: [], values: [] },
+        walk: { columns: [['id', 'uuid']], descending: false },
+        by: { sql: timeKey('s.updated_at'), descending: true, nullsFirst: false },
+      };
+      const read = (ids: readonly string[]) => database.query(`${SCORERS} WHERE s.id = ANY ($1::uuid[])`, [ids]);
+      return (await listedItems(database, listing, undefined, read, ScorerRow)).items;
     },
     async findEver(ids) {
       const rows = await database.query(`${SCORERS} WHERE s.id = ANY ($1::uuid[])`, [ids]);
@@ -239,12 +241,7 @@ export function scorerStore(database: Database): ScorerStore {
       return rows.map((row) => z.string().parse(row.id));
     },
     async projectScorers(projectId) {
-      const rows = await database.query(
-        `SELECT DISTINCT ON (config ->> 'id') config FROM run_scorer_settings, jsonb_array_elements(scorers) AS config
-         WHERE project_id = $1 ORDER BY config ->> 'id', updated_at DESC`,
-        [projectId],
-      );
-      return rows.map((row) => ScorerConfig.parse(row.config));
+      return (await newestSettings(database, projectId)).map((config) => ScorerConfig.parse(config));
     },
   };
 }

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { AccountStore } from '../../accounts/accountStore.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { groupVisibilities } from '../../wire/accounts.ts';
+import { looksUp } from './conditions.ts';
 import { type Database, isUniqueViolation } from './connect.ts';
-import { pageOf } from './pageOf.ts';
+import { byCreation, listedItems } from './listScan.ts';
 
 type UserGroups = Pick<AccountStore, 'insertGroup' | 'groups' | 'setGroupMembers'>;
 
@@ -20,7 +21,7 @@ const GroupRow = z
 /** SQL: group `g` is one that the user sees; hidden ones are seen by their members, and by whom `seesHidden` says. Takes placeholders. */
 export const isVisibleGroup = (viewerId: string, seesHidden: string): string =>
   `(g.visibility <> 'hidden' OR ${seesHidden}::boolean
-    OR EXISTS (SELECT 1 FROM user_group_members m WHERE m.group_id = g.id AND m.user_id = ${viewerId}::uuid AND m.role <> 'pending'))`;
+    OR ${looksUp(`FROM user_group_members m WHERE m.group_id = g.id AND m.user_id = ${viewerId}::uuid AND m.role <> 'pending'`)})`;
 
 /** Groups of users, and who is in them. */
 export function postgresUserGroups(database: Database): UserGroups {
@@ -40,18 +41,21 @@ export function postgresUserGroups(database: Database): UserGroups {
         throw err;
       }
     },
-    groups: (viewerId, seesHidden, page) => {
-      const visible = `FROM user_groups g WHERE ${isVisibleGroup('$1', '$2')}`;
-      return pageOf(
+    groups: (viewerId, seesHidden, page) =>
+      listedItems(
         database,
         {
-          sql: `SELECT g.id, g.name, g.description, g.visibility, g.created_at ${visible} ORDER BY g.created_at, g.id`,
-          params: [viewerId, seesHidden],
+          ...{ table: 'user_groups', alias: 'g', within: 'true', conditions: [isVisibleGroup('$1', '$2')] },
+          walk: { columns: byCreation, descending: false },
+          values: [viewerId, seesHidden],
         },
         page,
+        (ids) =>
+          database.query(`SELECT id, name, description, visibility, created_at FROM user_groups WHERE id = ANY ($1::uuid[])`, [
+            ids,
+          ]),
         GroupRow,
-      );
-    },
+      ),
     setGroupMembers: (groupId, members) =>
       database.transaction(async (tx) => {
         if (!(await tx.maybeOne('SELECT 1 AS yes FROM user_groups WHERE id = $1', [groupId])))
