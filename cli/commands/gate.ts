@@ -1,4 +1,5 @@
 import {
+  baselinePicks,
   type GateResult,
   gateExperiment,
   HttpStatusError,
@@ -73,7 +74,7 @@ async function named(client: ServiceClient, name: string, projectId: string) {
   const [newest] = await runsOfName(client, projectId, name, 1);
   return newest?.series === name
     ? { baselineName: name }
-    : { baselineId: (newest ?? (await findExperiment(client, name, { projectId }))).id };
+    : { baselineId: (newest ?? (await findExperiment(client, name, { projectId }, baselinePicks))).id };
 }
 
 /** Writes a report beside what the output shows. */
