@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { recordKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/identifiers/ids.ts';
 import { percentile } from '../shared/metrics/percentile.ts';
+import { columnValues, metadataKeys } from '../shared/records/columnValues.ts';
 import { columnFinder } from '../shared/records/findColumn.ts';
 import { recordHistogram } from '../shared/records/recordHistogram.ts';
 import type { RecordQuery } from '../shared/records/searchRecords.ts';
 import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
+import { clickhouseColumnValues } from '../shared/stores/clickhouse/columnValues.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { clickhouseHistogram } from '../shared/stores/clickhouse/recordHistogram.ts';
+import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
 import { migrateTables } from '../shared/stores/clickhouse/tables.ts';
 import type { ColumnFilter } from '../shared/wire/filters.ts';
 import { generateLongTrace, generateRecords, mergesDone } from './recordData.ts';
@@ -63,6 +66,8 @@ async function fill(clickhouse: ClickHouse, records: number): Promise<Run> {
 
 function questions(clickhouse: ClickHouse, all: RecordQuery): [name: string, ask: () => Promise<unknown>][] {
   const histogram = clickhouseHistogram(clickhouse);
+  const deps = { columnValues: clickhouseColumnValues(clickhouse), records: clickHouseRecordReads(clickhouse) };
+  const values = (columnId: string) => () => columnValues(deps, all, { columnId, contains: undefined, limit: 20 });
   const named: ColumnFilter = {
     filter: { type: 'text', column_id: 'input', operator: 'contains', value: 'the', case_sensitive: true },
   };
@@ -73,6 +78,10 @@ function questions(clickhouse: ClickHouse, all: RecordQuery): [name: string, ask
       'histogram of 60 buckets, input contains a word',
       () => recordHistogram(histogram, { ...all, filter: named }, { buckets: 60 }),
     ],
+    ['values of name', values('name')],
+    ['values of status_code', values('status_code')],
+    ['values of tags', values('tags')],
+    ['metadata keys', () => metadataKeys(deps, all, 200)],
   ];
 }
 

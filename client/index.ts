@@ -6,6 +6,7 @@ export { type ApproveExperimentOptions, approveExperiment } from './approveExper
 export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
 export type { MetricChoice } from './chooseMetrics.ts';
 export type { PromptChoice } from './choosePrompt.ts';
+export { type ColumnValues, type ColumnValuesOptions, columnValues, type MetadataKeys, metadataKeys } from './columnValues.ts';
 export { type ComparedRow, type ComparedRowsOptions, comparedRows } from './comparedRows.ts';
 export { type CompareExperimentsOptions, compareExperiments } from './compareExperiments.ts';
 export {

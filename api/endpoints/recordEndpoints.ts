@@ -6,6 +6,7 @@ import { mustHaveJudges } from '../../shared/scorers/judge.ts';
 import { namedScorers } from '../../shared/scorers/namedScorers.ts';
 import { scorersOfRun } from '../../shared/scorers/runSettings.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
+import { clickhouseColumnValues } from '../../shared/stores/clickhouse/columnValues.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
 import { clickhouseHistogram } from '../../shared/stores/clickhouse/recordHistogram.ts';
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
@@ -18,6 +19,7 @@ import { annotationQueueRoutes } from '../routes/annotationQueues.ts';
 import { annotationRatingRoutes } from '../routes/annotationRatings.ts';
 import { annotationRecordRoutes } from '../routes/annotationRecords.ts';
 import { annotationTemplateRoutes } from '../routes/annotationTemplates.ts';
+import { columnValueRoutes } from '../routes/columnValues.ts';
 import { exportRecordRoutes } from '../routes/exportRecords.ts';
 import { ingestCounterRoutes } from '../routes/ingestCounters.ts';
 import { metricSearchRoutes } from '../routes/metricSearch.ts';
@@ -67,6 +69,7 @@ export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyB
     ...sessionRoutes(recordDeps),
     ...recordSearchRoutes(search),
     ...recordHistogramRoutes({ ...search, histogram: clickhouseHistogram(clickhouse) }),
+    ...columnValueRoutes({ ...search, columnValues: clickhouseColumnValues(clickhouse) }),
     ...recordColumnRoutes(search),
     ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(clickhouse) }),
     ...metricsTestingRoutes({

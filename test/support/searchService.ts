@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
 import type { Gate } from '../../api/route.ts';
+import { columnValueRoutes } from '../../api/routes/columnValues.ts';
 import { exportRecordRoutes } from '../../api/routes/exportRecords.ts';
 import { metricSearchRoutes } from '../../api/routes/metricSearch.ts';
 import { recordColumnRoutes } from '../../api/routes/recordColumns.ts';
@@ -14,6 +15,7 @@ import { metricColumn } from '../../shared/metrics/metricColumn.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
+import { clickhouseColumnValues } from '../../shared/stores/clickhouse/columnValues.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
 import { clickhouseHistogram } from '../../shared/stores/clickhouse/recordHistogram.ts';
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
@@ -45,6 +47,7 @@ export async function startSearchService() {
     findRun: runs.find,
     metrics,
     timelines,
+    columnValues: clickhouseColumnValues(tables.clickhouse),
     histogram: clickhouseHistogram(tables.clickhouse),
     stream,
     graph: clickhouseTraceGraph(tables.clickhouse),
@@ -54,6 +57,7 @@ export async function startSearchService() {
       endpoints: [
         ...recordSearchRoutes(deps),
         ...recordHistogramRoutes(deps),
+        ...columnValueRoutes(deps),
         ...recordColumnRoutes(deps),
         ...metricSearchRoutes(deps),
         ...exportRecordRoutes(deps),

@@ -349,10 +349,12 @@ export const plans: Record<string, Plan> = {
   'POST /projects/{project_id}/recompute_metrics': { body: ({ at }) => ({ log_stream_id: at.stream, scorer_ids: [at.scorer] }) },
   ...Object.fromEntries(
     ['traces', 'spans', 'sessions'].flatMap((kind): [string, Plan][] => [
-      ...['available_columns', 'search', 'partial_search', 'count', 'histogram'].map((what): [string, Plan] => [
-        `POST /projects/{project_id}/${kind}/${what}`,
-        { body: (target) => ({ ...inStream(target), select_columns: {} }) },
-      ]),
+      ...['available_columns', 'search', 'partial_search', 'count', 'histogram', 'column_values', 'metadata_keys'].map(
+        (what): [string, Plan] => [
+          `POST /projects/{project_id}/${kind}/${what}`,
+          { body: (target) => ({ ...inStream(target), select_columns: {}, column_id: 'name' }) },
+        ],
+      ),
       [`POST /projects/{project_id}/${kind}/delete`, { body: (target) => ({ ...inStream(target), ...nothing() }) }],
     ]),
   ),
