@@ -5,6 +5,7 @@ import { dataCommands } from './dataCommands.ts';
 import { type ExitCode, exitCodes } from './exitCodes.ts';
 import { gateCommand } from './gateCommand.ts';
 import { addHelp } from './helpCommand.ts';
+import { readEnvFile } from './readEnvFile.ts';
 import { errorAsJson, type Terminal, widthOf } from './terminal.ts';
 
 /** Longer lines are hard to read. */
@@ -39,7 +40,11 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     })
     .exitOverride()
     .showSuggestionAfterError()
-    .hook('preAction', (_program, command) => refuseEmptyWords(command))
+    .hook('preAction', (_program, command) => {
+      refuseEmptyWords(command);
+      const { envFile } = command.opts<{ envFile?: string }>();
+      if (envFile !== undefined) readEnvFile(terminal, envFile);
+    })
     .addHelpText('after', '\nassay help <command> has examples. assay doctor says what is wrong with this installation.');
 
   const action: Action =

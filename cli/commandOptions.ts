@@ -10,6 +10,7 @@ export type Action = <Given extends unknown[]>(
 export const ofService = (command: Command): Command =>
   command
     .option('--api-url <url>', 'the service (SERVICE_API_URL)')
+    .option('--env-file <file>', 'sets variables of the environment, as .env does; those that are set stay')
     .option('--json', 'results on the output, and errors, as JSON');
 
 export const ofProject = (command: Command): Command =>

@@ -470,6 +470,20 @@ describe('run', () => {
     expect(JSON.parse(asJson.stdout)).toMatchObject({ progress: { state: 'completed', rows_done: 4, trials: 2 } });
   });
 
+  test('takes variables from the file that --env-file names, and from no other', async () => {
+    const typed = experimentFile(`export default {
+      dataset: [{ input: 'OWN', output: 'of the file' }, { input: 'SET', output: 'set' }],
+      function: (name) => process.env[name] ?? 'absent', metrics: ['exact_match'],
+    };`);
+    writeFileSync(join(typed.folder, '.env'), 'OWN="of the file"\nSET=other # a remark\n');
+    const where = { ...typed, environment: { ...typed.environment, SET: 'set' } };
+    const right = async (...words: string[]) =>
+      /^exact_match +(\S+)/m.exec((await assay(['run', 'shouting.ts', ...words], where)).stdout)?.[1];
+    expect([await right('--env-file', '.env'), await right()]).toEqual(['1', '0.5']);
+    const missing = await assay(['projects', '--env-file', 'no.env'], where);
+    expect([missing.exitCode, missing.stderr]).toEqual([exitCodes.file, expect.stringMatching(/no\.env cannot be opened/)]);
+  });
+
   test('keeps the commit, branch and build with the experiment', async () => {
     const typed = experimentFile(shouting);
     const git = (...words: string[]) => execFileSync('git', words, { cwd: typed.folder, encoding: 'utf8' }).trim();
