@@ -6,7 +6,7 @@ import type { RerunDeps } from '../experiments/rerun.ts';
 import type { RowReader } from '../experiments/rowLog.ts';
 import { HOUR_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { DatasetDeps } from './createDataset.ts';
-import type { RowChoice } from './dataset.ts';
+import type { DatasetRow, RowChoice } from './dataset.ts';
 import { toExperimentRow } from './experimentRow.ts';
 import { purgeUnusedRows } from './purge.ts';
 import { selectedIds, selectedPage } from './readSelectedRows.ts';
@@ -94,7 +94,8 @@ export function openDatasets(deps: DatasetDeps): Datasets {
           ofDatasets.columnNames(...version),
           ofDatasets.inputFields(...version),
         ]);
-        return { rowCount, columnNames, inputFields };
+        const page = (from: number, to: number) => ofDatasets.page(...version, from, to);
+        return { rowCount, columnNames, inputFields, values: valuesOf(page) };
       }
       if (!(await deps.datasets.runRows(experimentId))) return undefined;
       const [rowCount, columnNames, inputFields] = await Promise.all([
@@ -102,7 +103,8 @@ export function openDatasets(deps: DatasetDeps): Datasets {
         ofRuns.columnNames(experimentId),
         ofRuns.inputFields(experimentId),
       ]);
-      return { rowCount, columnNames, inputFields };
+      const page = (from: number, to: number) => ofRuns.page(experimentId, from, to);
+      return { rowCount, columnNames, inputFields, values: valuesOf(page) };
     },
     storeRunRows: async (runId, records) => void (await storeRunRows(deps, runId, records)),
     jobs: [
@@ -114,3 +116,8 @@ export function openDatasets(deps: DatasetDeps): Datasets {
     ],
   };
 }
+
+const valuesOf =
+  (page: (from: number, to: number) => Promise<DatasetRow[]>): RowShape['values'] =>
+  async (from, count) =>
+    (await page(from, from + count)).map(({ values }) => values);

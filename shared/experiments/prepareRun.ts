@@ -44,6 +44,8 @@ export interface RowShape {
   columnNames: string[];
   /** Keys of the JSON objects in the `input` column. */
   inputFields: string[];
+  /** Cells of the rows from this position on, by their columns: `count` of them, or as many as a page holds; none where the rows end. */
+  values(from: number, count: number): Promise<Readonly<Record<string, unknown>>[]>;
 }
 
 /** What is looked at before a run starts, so that nothing is paid for a run that cannot work. */
@@ -172,7 +174,8 @@ async function shapeOf(
     ]);
   const inputFields = new Set(records.flatMap(({ input }) => Object.keys(jsonObject(input))));
   const columnNames = new Set(records.flatMap((record) => Object.keys(record)));
-  return { shape: { rowCount: records.length, columnNames: [...columnNames], inputFields: [...inputFields] }, records };
+  const values: RowShape['values'] = async (from, count) => records.slice(from, from + count);
+  return { shape: { rowCount: records.length, columnNames: [...columnNames], inputFields: [...inputFields], values }, records };
 }
 
 /** The object that an input is, or whose JSON text it is; an empty one otherwise. */

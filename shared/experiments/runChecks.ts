@@ -1,6 +1,7 @@
 import type { Datasets } from '../datasets/openDatasets.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts';
+import { checkPaths } from '../prompts/checkPaths.ts';
 import { findPromptVersion, type PromptStore } from '../prompts/prompts.ts';
 import { checkPrompt } from '../prompts/render.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
@@ -43,6 +44,7 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
   async checkPrompt(versionId, settings, shape) {
     const { template } = await findPromptVersion(deps.prompts, versionId);
     checkPrompt(template, shape);
+    await checkPaths(template, shape);
     await deps.models.resolveModel(typeof settings.model_alias === 'string' ? settings.model_alias : null);
   },
   checkModule: async (name) => void (await runnerModulePath(deps.runnersDir, name)),

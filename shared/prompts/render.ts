@@ -39,6 +39,17 @@ export function renderText(
   return new Rendering(variables, whole).render(text);
 }
 
+/**
+ * Which of these names a row has a value for, and for each other one the names beside it: the members of the last object on its path.
+ * @throws TextTooLarge when that takes too many look-ups
+ */
+export function boundNames(
+  names: Iterable<string>,
+  variables: Readonly<Record<string, unknown>>,
+): { bound: string[]; beside: Map<string, string[]> } {
+  return new Rendering(variables, new TextBudget('the names', 0)).bind(names);
+}
+
 /** Steps into nested values that one rendering makes: one takes below a microsecond, and no prompt needs a thousandth of them. */
 const MAX_STEPS = 1_000_000;
 
@@ -73,6 +84,25 @@ class Rendering {
     );
     this.#whole.take(rendered.length);
     return { text: rendered, unknown: [...unknown] };
+  }
+
+  bind(names: Iterable<string>): { bound: string[]; beside: Map<string, string[]> } {
+    const bound: string[] = [];
+    const beside = new Map<string, string[]>();
+    for (const name of names) {
+      if (this.#boundValue(name)) bound.push(name);
+      else beside.set(name, this.#beside(name));
+    }
+    return { bound, beside };
+  }
+
+  #beside(name: string): string[] {
+    for (const prefix of prefixes(name).slice(1)) {
+      const value = this.#boundValue(prefix)?.value;
+      const object = typeof value === 'string' ? this.#objectIn(value) : value;
+      if (typeof object === 'object' && object !== null) return Object.keys(object).map((key) => `${prefix}.${key}`);
+    }
+    return [];
   }
 
   #textOf(name: string): string | undefined {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { checkPaths } from '../../shared/prompts/checkPaths.ts';
 import { findPromptVersion, findPromptVersionByName } from '../../shared/prompts/prompts.ts';
 import { checkPrompt, promptVariables, renderPrompt } from '../../shared/prompts/render.ts';
 import { type AssetService, startAssetService } from '../support/assetService.ts';
@@ -233,6 +234,34 @@ describe('rendering', () => {
     const check = () => checkPrompt([{ role: 'user', content: '{{qestion}} {{input}}' }], data);
     expect(check).toThrow('{{qestion}}');
     expect(check).toThrow('columns of the data: input, output; fields of its input: question');
+  });
+
+  test('a path that no row has is refused with the closest one, however deep and in whatever column', async () => {
+    const rows: Record<string, unknown>[] = [
+      { input: '{"user": {"first.name": "Ada", "name": "Ada"}, "list": [{"id": 1}]}', person: { name: 'x' }, plain: 'text' },
+      { input: 'no JSON', person: null, plain: 'text', late: '{"seen": 1}' },
+    ];
+    const data = (count = rows.length) => ({
+      rowCount: count,
+      columnNames: ['input', 'person', 'plain', 'late', 'a.b'],
+      values: async (from: number) => (from < 1_000 ? rows.slice(from, from + 1) : []),
+    });
+    const all =
+      '{{input.user.name}}{{user.first.name}}{{input.list.0.id}}{{person.name}}{{late.seen}}{{a.b}}{{plain}}\\{{plain.x}}';
+    await checkPaths(all, data());
+    for (const [path, closest] of [
+      ['input.user.nme', ', the closest is {{input.user.name}}'],
+      ['user.nme', ', the closest is {{user.name}}'],
+      ['person.nam', ', the closest is {{person.name}}'],
+      ['input.list.0.ID', ', the closest is {{input.list.0.id}}'],
+      ['input.list.7', ', the closest is {{input.list.0}}'],
+      ['late.saen', ', the closest is {{late.seen}}'],
+      ['plain.any', ''],
+    ])
+      await expect(checkPaths(`{{${path}}}${all}`, data()), path).rejects.toThrow(
+        `the prompt uses {{${path}}}, which no row of the data has${closest}`,
+      );
+    await checkPaths('{{input.user.nme}}', data(10_001));
   });
 
   test('a hostile template costs no time', () => {

@@ -90,7 +90,12 @@ export async function startExperimentService(url?: string) {
       if (source.kind === 'run') return undefined;
       const version = await datasets.version(source.datasetId, source.versionIndex);
       if (!version) throw new ServiceError('NotFound', `no version ${source.versionIndex} of dataset ${source.datasetId}`);
-      return { rowCount: version.numRows, columnNames: version.columns.map((column) => column.name), inputFields: [] };
+      return {
+        rowCount: version.numRows,
+        columnNames: version.columns.map((column) => column.name),
+        inputFields: [],
+        values: async () => [],
+      };
     },
     storeRunRows: async () => undefined,
     forgetRunRows: async () => undefined,
