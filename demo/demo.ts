@@ -198,7 +198,7 @@ function sayLinks(service: Service, runs: readonly ExperimentRunResults[]): void
   say(`  API docs      ${service.publicUrl}/docs`);
   say(`  Temporal UI   ${runs.map((run) => `${ofRun(run)} (${run.experiment.name})`).join('\n                ')}`);
   say(
-    `  log in        as ${service.email} with the password of ${join(dataDir, 'credentials.json')}, or with its API key (not in Temporal)`,
+    `  log in        as ${service.email} with the password of ${join(dataDir, 'credentials.json')}, or in the console with its API key`,
   );
 }
 
