@@ -16,6 +16,11 @@ export interface ExportRecorder {
 export async function startExportRecorder(service: string): Promise<ExportRecorder> {
   const requests: object[] = [];
   const server = createServer(async (incoming, response) => {
+    if (/\/v1\/(?:logs|metrics)$/.test(incoming.url ?? '')) {
+      incoming.resume();
+      response.writeHead(404).end();
+      return;
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
     const body = Buffer.concat(chunks);

@@ -146,6 +146,13 @@ export const sdks: readonly Sdk[] = [
     sendsNo: ['cached', 'user'],
   },
   {
+    name: 'crewai',
+    registry: 'pip',
+    install: [...ofPython, 'crewai', 'openinference-instrumentation-crewai', 'openinference-instrumentation-openai'],
+    program: ['crewai_crew.py'],
+    sendsNo: ['input', 'unread'],
+  },
+  {
     name: 'ai@7',
     registry: 'npm',
     install: [...ofNode, 'ai@7', '@ai-sdk/openai@4', '@ai-sdk/otel', 'zod'],
@@ -184,5 +191,15 @@ export const sdks: readonly Sdk[] = [
       'zod',
     ],
     program: ['langchain.mjs'],
+  },
+  {
+    name: '@mastra/core',
+    registry: 'npm',
+    install: [
+      ...ofNode.filter((name) => name !== '@opentelemetry/sdk-node'),
+      ...['@mastra/core@1', '@mastra/observability@1', '@mastra/otel-exporter@1', '@ai-sdk/openai', 'zod@4'],
+    ],
+    program: ['mastra.mjs'],
+    sendsNo: ['messages', 'tool call', 'model'],
   },
 ];
