@@ -36,7 +36,13 @@ import { deleteAttempts, recordedRows, runTallies, runTally } from './stores/cli
 import { clickhouseExpired, clickhouseStraddling } from './stores/clickhouse/expiredRecords.ts';
 import { clickhouseMarks } from './stores/clickhouse/markedValues.ts';
 import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
-import { clickhouseDeleteRecords, clickhouseRecordEraser, straySpans } from './stores/clickhouse/recordDeletion.ts';
+import { clickhouseLateRows } from './stores/clickhouse/misplacedRows.ts';
+import {
+  clickhouseDeleteRecords,
+  clickhouseRecordEraser,
+  clickhouseStillStored,
+  straySpans,
+} from './stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordReader } from './stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
@@ -153,6 +159,7 @@ export function assembleDomain(
     values: clickhouseMetricValues(clickhouse),
     eraser: clickhouseRecordEraser(clickhouse),
     expired: clickhouseExpired(clickhouse),
+    late: clickhouseLateRows(clickhouse),
     erasures: postgresErasures(database),
     deletions: postgresDeletionRequests(database),
     heldUpdates: postgresHeldUpdates(database, {
@@ -181,6 +188,7 @@ export function assembleDomain(
     expiries,
     openMetricsTesting: postgresMetricsTestingRuns(database),
     deleteRecords: records.deleteAll,
+    stillStored: clickhouseStillStored(clickhouse, ['row_attempts']),
     runCounts: clickhouseRunCounts(clickhouse, expiries.of),
     forgetCallers: () => accounts.credentials.forget(),
     firstLogMakes: config.FIRST_LOG_MAKES,

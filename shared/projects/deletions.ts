@@ -1,9 +1,11 @@
-import type { DeletionStore } from './projectStore.ts';
+import type { DeletedWhole, DeletionStore } from './projectStore.ts';
 import type { DeleteRecords } from './runs.ts';
 
 export interface DeletionDeps {
   deletions: DeletionStore;
   deleteRecords: DeleteRecords;
+  /** Those of which something is stored. */
+  stillStored(deleted: readonly DeletedWhole[]): Promise<DeletedWhole[]>;
   newId: () => string;
   /** Drops what is remembered of projects and runs. */
   forget(): void;
@@ -11,6 +13,11 @@ export interface DeletionDeps {
 
 /** Milliseconds after which no request that was let in before a deletion is still writing. */
 const SETTLE_MS = 60_000;
+/**
+ * Seconds after a deletion for which a write to what was deleted may come to the store: its process stood still while it was on its way, or died. One that
+ * comes back later than that says so itself (`ErasureNotes.noteLate`).
+ */
+export const LATE_SECONDS = 24 * 3_600;
 
 /**
  * Deletes a project, or one run of it, with its records. The metadata goes first, so that nothing is added while the records go. What was let in
@@ -30,7 +37,7 @@ export async function deleteWithRecords(deps: DeletionDeps, projectId: string, r
  * Safe to repeat.
  */
 export async function finishProjectDeletions(
-  { deletions, deleteRecords }: Pick<DeletionDeps, 'deletions' | 'deleteRecords'>,
+  { deletions, deleteRecords, stillStored }: Pick<DeletionDeps, 'deletions' | 'deleteRecords' | 'stillStored'>,
   settleMs = SETTLE_MS,
 ): Promise<void> {
   const settled = Date.now() - settleMs;
@@ -38,4 +45,6 @@ export async function finishProjectDeletions(
     await deleteRecords(projectId, runId);
     if (requestedAt.getTime() <= settled) await deletions.recordsDeleted(id);
   }
+  for (const { projectId, runId } of await stillStored(await deletions.deletedOfLate(LATE_SECONDS)))
+    await deleteRecords(projectId, runId);
 }

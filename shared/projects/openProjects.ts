@@ -16,6 +16,7 @@ export interface ProjectDeps {
   expiries: Expiries;
   openMetricsTesting: OpenMetricsTesting;
   deleteRecords: DeleteRecords;
+  stillStored: DeletionDeps['stillStored'];
   runCounts: RunCounts;
   /** Drops what is remembered of who may see which project. */
   forgetCallers(): void;
@@ -50,6 +51,7 @@ export function openProjects(deps: ProjectDeps): Projects {
   const deletion: DeletionDeps = {
     deletions: projects,
     deleteRecords,
+    stillStored: deps.stillStored,
     newId,
     forget() {
       access.forget();

@@ -46,10 +46,14 @@ export type UserCollaborator = Collaborator & {
 export type GroupCollaborator = Collaborator & { groupId: string; groupName: string };
 
 /** A deletion whose metadata is gone and whose records may not be. */
-export interface PendingDeletion {
-  id: string;
+/** A project that was deleted or, with `runId`, one run of it. */
+export interface DeletedWhole {
   projectId: string;
   runId: string | undefined;
+}
+
+export interface PendingDeletion extends DeletedWhole {
+  id: string;
   requestedAt: Date;
 }
 
@@ -113,6 +117,8 @@ export interface DeletionStore {
   removeMetadata(deletionId: string, projectId: string, runId?: string): Promise<PendingDeletion | undefined>;
   pendingDeletions(): Promise<PendingDeletion[]>;
   recordsDeleted(deletionId: string): Promise<void>;
+  /** The projects and runs that were deleted in the last `seconds`, or to which a write came late in that time. */
+  deletedOfLate(seconds: number): Promise<DeletedWhole[]>;
 }
 
 export interface LogStream {

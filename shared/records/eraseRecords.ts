@@ -37,6 +37,8 @@ export interface ErasureNotes {
   /** Runs with an erasure that was not finished. */
   unfinished(): Promise<RunRef[]>;
   runStates(runs: readonly RunRef[]): Promise<RunStates>;
+  /** Notes that rows of these runs, which are not there, may have been stored a moment ago: where they were deleted, what is stored of them goes again. */
+  noteLate(runs: readonly RunRef[]): Promise<void>;
   /** Notes that the aggregates of the experiments among these runs are outdated, unless it has noted that a moment ago. @returns those experiments */
   noteOutdated(logged: readonly RunRef[]): Promise<readonly RunRef[]>;
 }

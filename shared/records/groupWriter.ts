@@ -19,6 +19,8 @@ export interface GroupWriterDeps {
   guard: WriteGuard;
   /** Notes that the aggregates of the experiments among these runs are outdated. @returns those experiments */
   noteOutdated(logged: readonly RunRef[]): Promise<readonly RunRef[]>;
+  /** As of `ErasureNotes`. */
+  noteLate(runs: readonly RunRef[]): Promise<void>;
   /** False for a request that is to wait and comes back by itself: its records are being erased. */
   mayWrite(request: WriteRequest): boolean;
   /** Takes a request that is to be written anew. */
@@ -106,8 +108,11 @@ export class GroupWriter {
     const outdated = await position.outdated;
     // The group before this one may have held updates after the guard was asked.
     const mayHold = (run: RunRef) => holding.has(lockOf(run)) || this.#holds !== holds;
+    const gone = group.filter(({ run }) => missing.has(keyOf(run)));
     const kept = group.filter(({ run }) => !missing.has(keyOf(run)));
-    for (const request of group) if (missing.has(keyOf(request.run))) request.reject(runNotFound(request.run));
+    const late = gone.filter(({ mayBeStored }) => mayBeStored);
+    if (late.length > 0) await this.#deps.noteLate(runsOf(late));
+    for (const request of gone) request.reject(runNotFound(request.run));
     if (kept.length > 0) await this.#writeOrSplit(kept, { ...position, mayHold });
     for (const run of outdated) this.#deps.onOutdated(run);
   }

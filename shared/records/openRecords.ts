@@ -1,4 +1,5 @@
 import { HOUR_MS, MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
+import { LATE_SECONDS } from '../projects/deletions.ts';
 import type { Expiries, RetentionStore } from '../projects/retention.ts';
 import type { DeleteRecords, RunRef } from '../projects/runs.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -7,6 +8,7 @@ import { type DeleteDeps, type DeletionRequests, finishDeletions, type RecordEra
 import { EmptySessions } from './emptySessions.ts';
 import { type ErasureNotes, type OnRecordsDeleted, recordErasure } from './eraseRecords.ts';
 import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage } from './heldUpdates.ts';
+import { type LateRows, removeLateRows } from './lateRows.ts';
 import type { MetricValueStore } from './metricValues.ts';
 import { OpenedSessions } from './openedSessions.ts';
 import type { ReadDeps, RecordReader } from './read.ts';
@@ -36,6 +38,7 @@ export interface RecordsDeps {
   values: MetricValueStore;
   eraser: RecordEraser & DeletedRecordDeps['store'];
   expired: ExpiredReads;
+  late: LateRows;
   erasures: ErasureNotes;
   deletions: DeletionRequests;
   heldUpdates: HeldUpdateStore;
@@ -109,6 +112,7 @@ export function openRecords(deps: RecordsDeps): Records {
     store: deps.store,
     guard: erasure.guard,
     noteOutdated: erasure.noteOutdated,
+    noteLate: erasures.noteLate,
     erasures: erasure.underWay,
     held: heldUpdates,
     prices: deps.prices,
@@ -182,6 +186,7 @@ export function openRecords(deps: RecordsDeps): Records {
         // Whoever has the run to itself finishes what was cut off there.
         async run() {
           for (const run of await erasures.unfinished()) await writer.exclusively(run, async () => {});
+          await removeLateRows({ late: deps.late, store: deps.store, writer }, LATE_SECONDS);
         },
       },
       {

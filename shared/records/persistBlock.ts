@@ -8,16 +8,21 @@ const RETRY_MS = [50, 200, 800];
 /**
  * Sends a block, up to four times while the store is away; the store knows a repeat by its token.
  * @param confirm asked before each of its steps: nothing more is sent when it rejects
- * @param onSent called when the block is stored, or may be
+ * @param onSent called when the block is stored, or some of it may be
  */
 export async function persistBlock(block: Block, confirm: () => Promise<void>, onSent: () => void): Promise<void> {
+  let isBegun = false;
+  const begin = async () => {
+    await confirm();
+    isBegun = true;
+  };
   for (const pause of [...RETRY_MS, undefined]) {
     try {
-      await block.send(confirm);
+      await block.send(begin);
       onSent();
       return;
     } catch (err) {
-      if (!(err instanceof LocksLost)) onSent();
+      if (isBegun || !(err instanceof LocksLost)) onSent();
       if (pause === undefined || !isTransient(err) || err instanceof LocksLost) throw err;
       await new Promise((resolve) => setTimeout(resolve, pause));
     }

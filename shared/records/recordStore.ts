@@ -105,7 +105,7 @@ export interface RecordStore {
   /** As `records`, without their keys: to be asked beside `keys`. */
   recordsById(run: RunRef, ids: readonly string[]): Promise<StoredRecord[]>;
   block(rows: NewRows): Block;
-  /** Removes what is stored of these records under another `created_at` than that of their newest keys. */
+  /** Removes the rows of these ids that belong to no record, or are elsewhere than its newest key says. Call it while nothing else writes them. */
   removeMisplaced(run: RunRef, ids: readonly string[]): Promise<void>;
 }
 

@@ -21,6 +21,8 @@ export interface RecordWriterOptions {
   guard?: WriteGuard;
   /** Absent where there are no experiments. */
   noteOutdated?: GroupWriterDeps['noteOutdated'];
+  /** Absent where no run is deleted. */
+  noteLate?: GroupWriterDeps['noteLate'];
   /** Absent where no records are deleted. */
   erasures?: ErasuresUnderWay;
   /** Absent: an update of a record that is not stored is `NotFound`. */
@@ -71,6 +73,7 @@ export class RecordWriter {
     withLocks,
     guard,
     noteOutdated,
+    noteLate,
     erasures,
     held,
     prices,
@@ -99,6 +102,7 @@ export class RecordWriter {
       withLocks: withLocks ?? ((_locks, _runs, work) => work(noLocks)),
       guard: this.#guard,
       noteOutdated: noteOutdated ?? (async () => []),
+      noteLate: noteLate ?? (async () => {}),
       mayWrite: (request) => !this.#waitsForErasure(request),
       putBack: (request) => this.#queue.putBack(request),
       held,

@@ -87,6 +87,7 @@ export async function startAccountService(url?: string, trustedProxies: readonly
       if (runId === undefined) recordStore.counts.clear();
       else recordStore.counts.delete(runId);
     },
+    stillStored: async () => [],
     newId,
     forget() {
       access.forget();

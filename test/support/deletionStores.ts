@@ -16,7 +16,11 @@ import { type DeletedRecordDeps, withoutDeletedRecords } from '../../shared/reco
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
-import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
+import {
+  clickhouseDeleteRecords,
+  clickhouseRecordEraser,
+  clickhouseStillStored,
+} from '../../shared/stores/clickhouse/recordDeletion.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables, tablesOfRecords } from '../../shared/stores/clickhouse/tables.ts';
@@ -84,6 +88,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
       store: gates.store?.(store) ?? store,
       guard: erasure.guard,
       noteOutdated: erasure.noteOutdated,
+      noteLate: notes.noteLate,
       erasures: erasure.underWay,
       held: gates.held?.(held) ?? held,
       ...(shared ? { withLocks: advisoryLocks(database) } : {}),
@@ -101,11 +106,12 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
     };
     const lookup = createRunLookup(logStreams);
     const everyRecord = clickhouseDeleteRecords(clickhouse);
+    const stillStored = clickhouseStillStored(clickhouse);
     const deleteAll: DeleteRecords = async (projectId, runId) => {
       await writer.untilWritten(projectId, runId);
       await everyRecord(projectId, runId);
     };
-    const deletion = { deletions: projects, deleteRecords: deleteAll, newId, forget: () => lookup.forget() };
+    const deletion = { deletions: projects, deleteRecords: deleteAll, stillStored, newId, forget: () => lookup.forget() };
     return {
       told,
       held,

@@ -120,6 +120,7 @@ export async function startExperimentService(url?: string) {
   const deletions = {
     deletions: projects,
     deleteRecords: async (_projectId: string, runId?: string) => void recordCounts.delete(runId ?? ''),
+    stillStored: async () => [],
     newId,
     forget() {},
   };

@@ -143,6 +143,7 @@ function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
     takesOneOf: async (run, ids) =>
       [...erasures.values()].some((one) => one.run.runId === run.runId && one.keys.some(({ id }) => ids.includes(id))),
     unfinished: async () => [...erasures.values()].map(({ run }) => run),
+    noteLate: async () => {},
     runStates: async (runs) => {
       const asked = new Set(runs.map(({ runId }) => runId));
       const noted = [...erasures.values()].filter(({ run }) => asked.has(run.runId)).map(({ id, run }) => ({ id, ...run }));

@@ -1,4 +1,5 @@
 import { together } from '../../concurrency/together.ts';
+import type { DeletionDeps } from '../../projects/deletions.ts';
 import type { DeleteRecords, RunRef } from '../../projects/runs.ts';
 import type { RecordEraser } from '../../records/delete.ts';
 import { type ErasedKey, goneWith } from '../../records/eraseRecords.ts';
@@ -90,14 +91,50 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
 const keysBelow = (of: 'trace_id' | 'session_id'): string =>
   `${keysBy[of]} FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)} AND type != ''`;
 
+const OF_A_RUN = ['records', 'metric_values', 'trace_members', 'record_keys', 'deleted_records'];
+
 /** Every record of a project, or of one run of it, with keys and metric values. */
 export const clickhouseDeleteRecords =
   (clickhouse: ClickHouse): DeleteRecords =>
   async (projectId, runId) => {
     const where = runId === undefined ? 'project_id = {project:UUID}' : IN_RUN;
     const params = { project: projectId, ...(runId === undefined ? {} : { run: runId }) };
-    for (const table of ['records', 'metric_values', 'trace_members', 'record_keys', 'deleted_records'])
-      await clickhouse.deleteFrom({ table, where, params }).gone;
+    for (const table of OF_A_RUN) await clickhouse.deleteFrom({ table, where, params }).gone;
+  };
+
+/**
+ * Looks at the tables of records, and at others that begin with the project and the run, through their primary key.
+ * @param others names of tables
+ */
+export const clickhouseStillStored =
+  (clickhouse: ClickHouse, others: readonly string[] = []): DeletionDeps['stillStored'] =>
+  async (deleted) => {
+    const runsWith = (asked: typeof deleted, where: string) => {
+      const tables = [...OF_A_RUN, ...others];
+      return clickhouse.query({
+        name: 'what is stored of deleted runs',
+        sql: `SELECT DISTINCT project_id, run_id FROM (${tables.map((table) => `SELECT project_id, run_id FROM ${table} WHERE ${where}`).join(' UNION ALL ')})`,
+        params: {
+          projects: asked.map(({ projectId }) => projectId),
+          runs: asked.flatMap(({ runId }) => runId ?? []),
+        },
+        row: (row) => row as { project_id: string; run_id: string },
+      });
+    };
+    const inProjects = 'project_id IN {projects:Array(UUID)}';
+    const [ofProjects, ofRuns] = await Promise.all([
+      inChunks(
+        deleted.filter(({ runId }) => runId === undefined),
+        (chunk) => runsWith(chunk, inProjects),
+      ),
+      inChunks(
+        deleted.filter(({ runId }) => runId !== undefined),
+        (chunk) => runsWith(chunk, `${inProjects} AND run_id IN {runs:Array(UUID)}`),
+      ),
+    ]);
+    const projects = new Set(ofProjects.map((row) => row.project_id));
+    const runs = new Set(ofRuns.map((row) => row.run_id));
+    return deleted.filter(({ projectId, runId }) => (runId === undefined ? projects.has(projectId) : runs.has(runId)));
   };
 
 /** Spans that an attempt left behind whose trace another attempt has replaced. Spans that no attempt wrote (logged beside it) are none. */

@@ -3,8 +3,8 @@ import { type RecordReader, type SpanKey, type SpanRecords, subtree } from '../.
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import { type ClickHouse, ONE_THREAD } from './clickHouse.ts';
 import { recordRows } from './recordRow.ts';
-import { keyColumns, LEFT, readRecords, toKey } from './recordStore.ts';
-import { keysBy } from './tables.ts';
+import { keyColumns, readRecords, toKey } from './recordStore.ts';
+import { keysBy, LEFT } from './tables.ts';
 
 /** Single reads over the record and key tables. */
 export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {

@@ -8,10 +8,11 @@ import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import { type ClickHouse, type NativeInsert, threadsFor } from './clickHouse.ts';
 import { inChunks } from './inChunks.ts';
 import { metricValueRow } from './metricValues.ts';
+import { removeMisplaced } from './misplacedRows.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, recordRows } from './recordRow.ts';
 import { skipUnknownIds } from './skipUnknownIds.ts';
-import { lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
+import { LEFT, lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
 import { changesOf, type RunChange } from './writtenRuns.ts';
 
 /** The record and key tables as the writer needs them. */
@@ -142,33 +143,6 @@ function recordsAt(
   });
 }
 
-/** Two processes that wrote one record at the same time have each given it a `created_at`, which is part of its place. */
-async function removeMisplaced(clickhouse: ClickHouse, run: RunRef, ids: readonly string[]): Promise<void> {
-  const misplaced = await inChunks(ids, (chunk) =>
-    clickhouse.query({
-      name: 'misplaced records',
-      sql: `SELECT DISTINCT id, created_at FROM records
-            WHERE ${IN_RUN} AND id IN {ids:Array(UUID)}
-              AND (id, created_at) NOT IN (
-                SELECT id, argMax(created_at, version) FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} GROUP BY id)`,
-      params: { ...runParams(run), ids: chunk },
-      row: (row) => row as { id: string; created_at: string },
-    }),
-  );
-  for (const { id, created_at } of misplaced) {
-    const params = { ...runParams(run), ids: [id], times: [timeParam(timeOfColumn(created_at))] };
-    for (const [table, prefix] of [
-      ['records', ''],
-      ['metric_values', 'record_'],
-    ] as const)
-      await clickhouse.deleteFrom({
-        table,
-        where: `${IN_RUN} AND ${prefix}created_at IN {times:Array(DateTime64(6, 'UTC'))} AND ${prefix}id IN {ids:Array(UUID)}`,
-        params,
-      }).gone;
-  }
-}
-
 interface KeyRow {
   id: string;
   created_at: string;
@@ -200,9 +174,6 @@ const IS_APART =
 /** Takes one of the calls that are alike: each write of a trace of 15,000 calls below one agent read 5 MB. What a former release stored does not say what it used. */
 const ONE_OF_LIKE = `LIMIT 1 BY trace_id, is_apart, if(is_apart OR empty(usage), id, assumeNotNull(parent_id)), type,
                   mapContains(usage, 'cost'), length(usage) > 1 + mapContains(usage, 'cost'), counted_usage`;
-
-/** The type of a row of `trace_members` whose record has left that trace. */
-export const LEFT = '';
 
 function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
   if (leaves !== undefined) {

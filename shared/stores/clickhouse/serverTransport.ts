@@ -4,7 +4,7 @@ import { currentCaller } from '../../accounts/currentCaller.ts';
 import { FairTurns } from './fairTurns.ts';
 import { readSeconds, type StatementLimits } from './hungStatements.ts';
 import { ServerStatement } from './serverStatement.ts';
-import { nativeSettings, nativeSql, type ReadStatement, type Transport } from './transport.ts';
+import { type InsertSettings, nativeSettings, nativeSql, type ReadStatement, type Transport } from './transport.ts';
 
 interface ServerOptions {
   url: string;
@@ -43,12 +43,13 @@ export function serverTransport({ url, connections, limits, onWait }: ServerOpti
       sent(() => work(statement.sending())),
     );
   };
-  const insert: Transport['insert'] = (sql, body, settings) =>
-    send(limits.insertSeconds, async (sending) => {
+  const insert =
+    (sql: string, body: readonly Buffer[], settings: InsertSettings) =>
+    async (sending: ReturnType<ServerStatement['sending']>) => {
       const values = Readable.from(body, { objectMode: false });
       const { stream } = await client.exec({ query: sql, values, clickhouse_settings: settings, ...sending });
       await stream.resume().toArray();
-    });
+    };
   return {
     isEmbedded: false,
     isLost: false,
@@ -63,10 +64,18 @@ export function serverTransport({ url, connections, limits, onWait }: ServerOpti
       return currentCaller() === undefined ? ask() : turns.run(ask);
     },
     rows: (statement, signal) => streamed(client, statement, secondsOf(statement), new ServerStatement(client, limits, signal)),
-    insert,
+    insert: (sql, body, settings) => send(limits.insertSeconds, insert(sql, body, settings)),
+    // Records are not sent once more here: a process that stood still finds its connections closed, and has to look first whether it has its locks.
     insertsInOrder: (steps) =>
       steps.map((step) =>
-        step.map((one) => ({ table: one.table, send: () => insert(nativeSql(one), one.native, nativeSettings(one)) })),
+        step.map((one) => ({
+          table: one.table,
+          send() {
+            const statement = new ServerStatement(client, limits);
+            const sending = insert(nativeSql(one), one.native, nativeSettings(one))(statement.sending());
+            return statement.within(limits.insertSeconds, sending);
+          },
+        })),
       ),
     command: (sql, params) =>
       send(limits.statementSeconds, (sending) => client.command({ query: sql, query_params: { ...params }, ...sending })),

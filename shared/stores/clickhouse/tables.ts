@@ -146,6 +146,9 @@ export const traceMembers: Table = {
   orderBy: ['project_id', 'run_id', 'trace_id', 'id'],
 };
 
+/** The type of a row of `trace_members` whose record has left that trace. */
+export const LEFT = '';
+
 /** Where to look for keys by one of these columns; in the other table the same search reads every key of the run. */
 export const keysBy = { id: recordKeys.name, session_id: recordKeys.name, trace_id: traceMembers.name } as const;
 

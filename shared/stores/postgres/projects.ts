@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
-import type { DeletionStore, PendingDeletion, Project, ProjectQuery, ProjectStore, Viewer } from '../../projects/projectStore.ts';
+import type {
+  DeletedWhole,
+  DeletionStore,
+  PendingDeletion,
+  Project,
+  ProjectQuery,
+  ProjectStore,
+  Viewer,
+} from '../../projects/projectStore.ts';
 import { type Run, runKinds } from '../../projects/runs.ts';
 import { projectTypes } from '../../wire/projects.ts';
 import { Membership, membershipOf } from './about.ts';
@@ -155,6 +163,10 @@ async function takeName(tx: Queries, viewer: Viewer, name: string): Promise<void
   if ((await tx.query(named, values)).length > 0) throw new ServiceError('Conflict', 'a project with this name exists already');
 }
 
+const DeletedRow = z
+  .object({ project_id: z.string(), run_id: z.string().nullable() })
+  .transform((row): DeletedWhole => ({ projectId: row.project_id, runId: row.run_id ?? undefined }));
+
 /** Projects, their collaborators and the notes of unfinished deletions in Postgres. */
 export function postgresProjects(database: Database): ProjectStore & DeletionStore {
   return {
@@ -237,6 +249,13 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
     },
     async recordsDeleted(deletionId) {
       await database.query('DELETE FROM pending_deletions WHERE id = $1', [deletionId]);
+    },
+    async deletedOfLate(seconds) {
+      const rows = await database.query(
+        "SELECT DISTINCT project_id, run_id FROM deletion_markers WHERE deleted_at > now() - $1 * interval '1 second'",
+        [seconds],
+      );
+      return z.array(DeletedRow).parse(rows);
     },
   };
 }

@@ -68,6 +68,13 @@ export function postgresErasures(database: Database): ErasureNotes {
       return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
     },
     runStates: async (runs) => readRunStates(await database.query(runStatesSql(runs))),
+    async noteLate(runs) {
+      await database.query(
+        `UPDATE deletion_markers AS m SET deleted_at = now() FROM unnest($1::uuid[], $2::uuid[]) AS late (project_id, run_id)
+         WHERE m.project_id = late.project_id AND (m.run_id IS NULL OR m.run_id = late.run_id)`,
+        [runs.map(({ projectId }) => projectId), runs.map(({ runId }) => runId)],
+      );
+    },
     async noteOutdated(logged) {
       const toNote = noted.lacking(logged);
       if (toNote.length > 0) {
