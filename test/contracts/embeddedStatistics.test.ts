@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { clearDead } from '../../shared/stores/postgres/statistics.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 const addUsers = (database: Database, count: number) =>
@@ -32,4 +33,26 @@ test('the embedded Postgres knows how large its tables are, at its start and whi
   const second = await openDatabase({ directory });
   expect(await expected(second)).toBe(600);
   await second.close();
+});
+
+test('the embedded Postgres frees what is left of changed rows', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'assay-dead-rows-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const database = await openSeededDatabase(join(folder, 'postgres'));
+  const size = async () => (await database.maybeOne(`SELECT pg_relation_size('users')::int AS size`))?.size as number;
+  const changeAll = async () => {
+    await database.query('UPDATE users SET updated_at = now()');
+    await database.query('SELECT pg_stat_force_next_flush()'); // counted at once, and not within a second
+  };
+  await addUsers(database, 2_000);
+  await changeAll();
+  await clearDead(database);
+  const before = await size();
+  for (let round = 0; round < 5; round++) {
+    await changeAll();
+    await clearDead(database);
+  }
+  // Without it each change of all takes the place of all once more.
+  expect(await size()).toBeLessThan(2 * before);
+  await database.close();
 });

@@ -266,3 +266,43 @@ test('experiments are ranked in their groups, whichever of them are read', async
   const some = ids.filter((_, index) => index % 7 === 0);
   expect(await experiments.byIds(project, some)).toEqual(all.filter((one) => some.includes(one.id)));
 });
+
+describe('a question that needs all rows', () => {
+  const page = { limit: 50, starting_token: 400 };
+  const filter = { name: 'name', operator: 'contains', value: 'A', case_sensitive: false } as const;
+  type Ask = (stores: ReturnType<typeof storesOver>, viewer: AssetViewer) => Promise<unknown>;
+  const questions: [string, Ask][] = [
+    ['counts', ({ datasets }, viewer) => datasets.count({ viewer, filters: [] })],
+    ['looks for a part of a name', ({ datasets }, viewer) => datasets.query({ viewer, filters: [filter], sort: null, page })],
+    [
+      'has an order without an index',
+      ({ datasets }, viewer) =>
+        datasets.query({ viewer, filters: [], sort: { name: 'num_rows', ascending: true } as never, page }),
+    ],
+    ['asks for a page far behind', ({ datasets }, viewer) => datasets.query({ viewer, filters: [], sort: null, page })],
+    ['lists the names in use', ({ datasets }, viewer) => datasets.namesFrom('', viewer)],
+  ];
+
+  test.each(questions)('and %s is answered by statements of some rows, between which others run', async (_, ask) => {
+    const [administrator, maker] = [viewers.administrator as AssetViewer, viewers.maker as AssetViewer];
+    let statements = 0;
+    const inParts = storesOver({
+      ...database,
+      async measured(sql, params) {
+        statements++;
+        const { row } = await database.measured(sql, params);
+        return { row, tookMs: database.sliceMs }; // the next one reads as many rows
+      },
+    });
+    let ended = false;
+    const answer = ask(inParts, administrator).finally(() => {
+      ended = true;
+    });
+    await database.query('SELECT 1');
+    expect(ended).toBe(false);
+    const atOnce = storesOver({ ...database, sliceMs: Number.MAX_SAFE_INTEGER });
+    expect(await answer).toEqual(await ask(atOnce, administrator));
+    expect(statements).toBeGreaterThan(1);
+    expect(await ask(inParts, maker)).toEqual(await ask(atOnce, maker));
+  });
+});

@@ -361,4 +361,21 @@ export const worstThings: readonly WorstThing[] = [
     name: 'pages of 100 out of all datasets',
     prepare: (caller) => (signal) => loops(1, signal, () => request(caller, '/v2/datasets?limit=100')),
   },
+  {
+    name: 'questions about all datasets: a part of a name, an order by rows, the last page, how many',
+    prepare: (caller) => async (signal) => {
+      const filters = [{ name: 'name', operator: 'contains', value: 'no such part', case_sensitive: false }];
+      const sort = { name: 'num_rows', ascending: true, sort_type: 'column' };
+      const asked: [string, object][] = [
+        ['query', { filters }],
+        ['query', { sort }],
+        ['query?limit=100&starting_token=19900', {}],
+        ['query/count', { filters }],
+      ];
+      const all = asked.map(([path, body]) =>
+        loops(1, signal, () => post(caller, `/v2/datasets/${path}`, { body: JSON.stringify(body) })),
+      );
+      return (await Promise.all(all)).flat();
+    },
+  },
 ];

@@ -9,7 +9,7 @@ import { RequestInvalid, ServiceError } from '../../errors/errors.ts';
 import { parseJsonb } from '../../json/parseJson.ts';
 import { BrokenTransactions } from './brokenTransactions.ts';
 import { migrate } from './migrate.ts';
-import { keepStatistics } from './statistics.ts';
+import { keepInOrder } from './statistics.ts';
 import { TimedPool } from './timedPool.ts';
 
 export type Row = Record<string, unknown>;
@@ -73,7 +73,7 @@ export async function openDatabase(at: DatabaseServer | { directory: string }): 
   if (!('url' in at)) {
     const embedded = await openEmbedded(at.directory);
     await migrate(embedded);
-    const stop = await keepStatistics(embedded);
+    const stop = await keepInOrder(embedded);
     return {
       ...embedded,
       close() {

@@ -14,6 +14,7 @@ import { experimentListing } from './experimentQuery.ts';
 import { type Listing, listedIds, slices } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
 import { inOrder } from './pageOf.ts';
+import { ranksIn } from './ranks.ts';
 import { RunTagRow } from './runTags.ts';
 import { userInfoSql } from './userInfo.ts';
 
@@ -63,12 +64,11 @@ const ExperimentRow = z
     started_at: z.date().nullable(),
     ended_at: z.date().nullable(),
     ranking_score: z.number().nullable(),
-    rank: z.number().nullable(),
     has_rivals: z.boolean(),
     created_by: UserInfo,
   })
   .transform(
-    ({ prompt, ...row }): Omit<Experiment, 'tags'> => ({
+    ({ prompt, ...row }): Omit<Experiment, 'tags' | 'ranking'> & { rankingScore: number | null; hasRivals: boolean } => ({
       id: row.id,
       projectId: row.project_id,
       name: row.name,
@@ -101,10 +101,8 @@ const ExperimentRow = z
       rowCount: row.row_count,
       error: row.error,
       aggregates: row.aggregates,
-      ranking:
-        row.ranking_score === null || row.rank === null
-          ? null
-          : { score: row.ranking_score, rank: row.rank, isWinner: row.rank === 1 && row.has_rivals },
+      rankingScore: row.ranking_score,
+      hasRivals: row.has_rivals,
       startedAt: row.started_at,
       endedAt: row.ended_at,
       createdBy: row.created_by,
@@ -118,17 +116,9 @@ const ExperimentRow = z
  * each is the square of a group.
  */
 const SELECT = `
-  WITH ranking AS MATERIALIZED (
-    SELECT * FROM (
-      SELECT o.run_id, rank() OVER (PARTITION BY o.group_id ORDER BY o.ranking_score DESC) AS rank
-        FROM (SELECT i.group_id, min(i.ranking_score) AS lowest FROM experiments i WHERE i.run_id = ANY ($2::uuid[]) GROUP BY i.group_id) asked
-        JOIN experiments o ON o.group_id = asked.group_id AND o.ranking_score >= asked.lowest
-    ) ranked WHERE run_id = ANY ($2::uuid[])
-  )
   SELECT r.id, r.project_id, r.name, r.series, e.approved_at, e.approved_by, e.gate_status, e.gated_at, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
          e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics, e.failed_rows,
          e.state, e.workflow_number, e.selected_rows, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at, e.ranking_score,
-         ranking.rank,
          e.ranking_score IS NOT NULL
            AND EXISTS (SELECT 1 FROM experiments o WHERE o.group_id = e.group_id AND o.run_id <> e.run_id AND o.ranking_score IS NOT NULL) AS has_rivals,
          g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
@@ -139,7 +129,6 @@ const SELECT = `
             FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
            WHERE v.id = e.prompt_template_version_id) AS prompt
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN experiment_groups g ON g.id = e.group_id JOIN users u ON u.id = r.created_by
-  LEFT JOIN ranking ON ranking.run_id = e.run_id
  WHERE e.project_id = $1 AND e.run_id = ANY ($2::uuid[])`;
 
 /** A metric in some experiments, with the scale of the one of them that changed last. */
@@ -175,13 +164,19 @@ const namedRunSql = (project: string, name: string, isEarlier: string): string =
         THEN r.series = ${name} AND (s.series <> r.series OR ${isEarlier}) ELSE r.name = ${name} END`;
 
 /** Experiments of a project by their ids, in the order of those; one that is gone is left out. */
-async function byIds(queries: Queries, projectId: string, ids: readonly string[]): Promise<Experiment[]> {
-  const experiments = inOrder(ids, await queries.query(SELECT, [projectId, ids]), ExperimentRow);
-  const tagRows = await queries.query('SELECT * FROM run_tags WHERE run_id = ANY ($1::uuid[]) ORDER BY created_at, id', [
-    experiments.map((experiment) => experiment.id),
+async function byIds(database: Database, projectId: string, ids: readonly string[]): Promise<Experiment[]> {
+  const found = inOrder(ids, await database.query(SELECT, [projectId, ids]), ExperimentRow);
+  const scored = found.flatMap(({ group, rankingScore: score }) => (score === null ? [] : [{ groupId: group.id, score }]));
+  const rankOf = await ranksIn(database, scored);
+  const tagRows = await database.query('SELECT * FROM run_tags WHERE run_id = ANY ($1::uuid[]) ORDER BY created_at, id', [
+    found.map((experiment) => experiment.id),
   ]);
   const tags = Map.groupBy(z.array(RunTagRow).parse(tagRows), (tag) => tag.runId);
-  return experiments.map((experiment) => ({ ...experiment, tags: tags.get(experiment.id) ?? [] }));
+  return found.map(({ rankingScore: score, hasRivals, ...experiment }) => {
+    const rank = score === null ? 0 : rankOf(experiment.group.id, score);
+    const ranking = score === null ? null : { score, rank, isWinner: rank === 1 && hasRivals };
+    return { ...experiment, ranking, tags: tags.get(experiment.id) ?? [] };
+  });
 }
 
 const json = (value: unknown): string | null => (value === null || value === undefined ? null : JSON.stringify(value));

@@ -22,7 +22,7 @@ export interface Listing {
   values: readonly unknown[];
 }
 
-export type WalkColumn = readonly [name: string, type: 'int' | 'text' | 'timestamptz' | 'uuid'];
+export type WalkColumn = readonly [name: string, type: 'float8' | 'text' | 'timestamptz' | 'uuid'];
 
 /** The orders that have an index. */
 type Walks = Readonly<Record<string, readonly WalkColumn[]>> & { created_at: readonly WalkColumn[] };
