@@ -30,6 +30,7 @@ import { withUnaskedMetrics } from './scorers/unaskedMetrics.ts';
 import { lacksAny } from './scoring/lacksAny.ts';
 import { openScoring } from './scoring/openScoring.ts';
 import type { ScoringWorkflows } from './scoring/scoring.ts';
+import type { ClickHouse } from './stores/clickhouse/clickHouse.ts';
 import { clickhouseComparisonReads } from './stores/clickhouse/comparisonReads.ts';
 import { datasetRows } from './stores/clickhouse/datasetRows.ts';
 import { deleteAttempts, recordedRows, runTallies, runTally } from './stores/clickhouse/experimentRecords.ts';
@@ -50,6 +51,7 @@ import { clickhouseRecordStream } from './stores/clickhouse/recordStream.ts';
 import { clickhouseRootTypes } from './stores/clickhouse/rootTypes.ts';
 import { clickhouseRunCounts } from './stores/clickhouse/runCounts.ts';
 import { runUsage } from './stores/clickhouse/runUsage.ts';
+import { settledReads } from './stores/clickhouse/settledReads.ts';
 import { systemAggregates } from './stores/clickhouse/systemAggregates.ts';
 import type { Stores } from './stores/open.ts';
 import { postgresAccounts } from './stores/postgres/accounts.ts';
@@ -82,7 +84,7 @@ export type Domain = ReturnType<typeof assembleDomain>;
 
 /** What the api and the workers both stand on: every module, opened over the stores and the other modules. */
 export function assembleDomain(
-  stores: Stores,
+  opened: Stores,
   workflows: RunWorkflows & ScoringWorkflows & ExtensionWorkflows,
   config: Config,
   secretKeys: string,
@@ -90,7 +92,9 @@ export function assembleDomain(
   telemetry: Telemetry,
   environment: Environment,
 ) {
-  const { clickhouse, database, coordination, notices } = stores;
+  const { clickhouse: engine, database, coordination, notices } = opened;
+  const clickhouse: ClickHouse = opened.updates ? settledReads(engine, () => records.writer.unsettled) : engine;
+  const stores = { ...opened, clickhouse };
   const ledger = postgresRunLedger(database);
   const experimentStore = postgresExperiments(database);
   const annotationStore = postgresAnnotations(database);
@@ -148,7 +152,7 @@ export function assembleDomain(
     onError: (datasetId, err) => log.warn({ err, datasetId }, 'the rows of a dataset could not be begun; it is tried again'),
   });
   const records = openRecords({
-    store: clickhouseRecordStore(clickhouse),
+    store: clickhouseRecordStore(engine),
     isOnlyWriter: clickhouse.isEmbedded,
     reads: {
       ...reads,
@@ -157,7 +161,7 @@ export function assembleDomain(
     },
     reader: clickhouseRecordReader(clickhouse),
     values: clickhouseMetricValues(clickhouse),
-    eraser: clickhouseRecordEraser(clickhouse),
+    eraser: clickhouseRecordEraser(engine),
     expired: clickhouseExpired(clickhouse),
     late: clickhouseLateRows(clickhouse),
     erasures: postgresErasures(database),
@@ -166,6 +170,8 @@ export function assembleDomain(
       updates: config.HELD_UPDATES,
       bytes: config.HELD_UPDATES_MB * 1024 * 1024,
     }),
+    journal: opened.updates,
+    onUpdateLost: (err) => log.error({ err }, 'an update that was answered could not be made'),
     withLocks: config.DATABASE_URL ? advisoryLocks(database) : undefined,
     prices,
     metrics: scorers.definitions,
@@ -297,6 +303,7 @@ export function assembleDomain(
     },
     /** Ends what goes on by itself. */
     async stop() {
+      await records.stop();
       await scoring.stop();
       await experiments.stop();
       await comparisons.stop();

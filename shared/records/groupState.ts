@@ -97,7 +97,7 @@ export class GroupState {
         pending.set(id, { ...newKey, session_id, project_id: run.projectId, run_id: run.runId, version: next });
         return { id, session_id, trace_id: id, isNew: false };
       }
-      if (change.action === 'update' && !stored && state.canHold && !state.deleted.has(id)) {
+      if (change.action === 'update' && change.at === undefined && !stored && state.canHold && !state.deleted.has(id)) {
         held.push({ id, of: change.of, update: change.update });
         return { id, session_id: id, trace_id: id, isNew: true, isHeld: true };
       }

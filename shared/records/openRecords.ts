@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HOUR_MS, MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import { LATE_SECONDS } from '../projects/deletions.ts';
 import type { Expiries, RetentionStore } from '../projects/retention.ts';
@@ -10,6 +11,7 @@ import { type ErasureNotes, type OnRecordsDeleted, recordErasure } from './erase
 import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage } from './heldUpdates.ts';
 import { type LateRows, removeLateRows } from './lateRows.ts';
 import type { MetricValueStore } from './metricValues.ts';
+import type { UpdateJournal } from './notedUpdates.ts';
 import { OpenedSessions } from './openedSessions.ts';
 import type { ReadDeps, RecordReader } from './read.ts';
 import type { RecordStore, WithLocks } from './recordStore.ts';
@@ -42,6 +44,10 @@ export interface RecordsDeps {
   erasures: ErasureNotes;
   deletions: DeletionRequests;
   heldUpdates: HeldUpdateStore;
+  /** Where updates are noted before they are answered; absent: they are answered when they are in their records. */
+  journal: UpdateJournal | undefined;
+  /** Gets why an update that was answered is in no record. */
+  onUpdateLost(err: unknown): void;
   /** Absent where this process is the only one that writes. */
   withLocks: WithLocks | undefined;
   prices: CallPrices;
@@ -93,11 +99,15 @@ export interface Records {
   };
   /** For the start of the only process: what its predecessor was at work on is free again. */
   takeOver(): Promise<void>;
+  /** Writes what was answered. */
+  stop(): Promise<void>;
   jobs: RecurringJob[];
 }
 
 /** Milliseconds between two removals of empty sessions in a run: each waits for its writes, and takes turns with them. */
 const EMPTY_SESSIONS_PAUSE_MS = 10_000;
+/** Milliseconds for which an end of the process waits for updates that were answered. */
+const STOP_MS = 5_000;
 /** Milliseconds after which a deletion that no process says to be at work on is taken over. */
 const UNATTENDED_MS = MINUTE_MS;
 
@@ -118,6 +128,7 @@ export function openRecords(deps: RecordsDeps): Records {
     prices: deps.prices,
     ...(deps.isOnlyWriter ? { opened: new OpenedSessions() } : {}),
     ...(deps.withLocks ? { withLocks: deps.withLocks } : {}),
+    ...(deps.journal ? { notes: { journal: deps.journal, onLost: deps.onUpdateLost } } : {}),
     onGroup(changes, bytes) {
       deps.telemetry.record('assay_ingest_group_records', changes, {});
       deps.telemetry.record('assay_ingest_group_bytes', bytes, {});
@@ -177,7 +188,15 @@ export function openRecords(deps: RecordsDeps): Records {
       },
       held: sweepClock.held,
     },
-    takeOver: () => deletions.freeAll(),
+    async takeOver() {
+      // Reads wait for them: should the store not take them now, it is tried again.
+      await writer.unsettled.settle(() => true).catch(() => {});
+      await deletions.freeAll();
+    },
+    async stop() {
+      const settled = writer.unsettled.settle(() => true).catch(() => {});
+      await Promise.race([settled, sleep(STOP_MS, undefined, { ref: false })]); // the next start goes on
+    },
     jobs: [
       {
         name: 'finish-record-erasures',

@@ -52,7 +52,14 @@ export type RecordChange =
       /** A trace by its id: where it is in a session already, that one counts, and no other is opened or announced. */
       unlessInSession?: string;
     }
-  | { action: 'update'; id: string; of: 'trace' | 'span'; update: RecordUpdate };
+  | {
+      action: 'update';
+      id: string;
+      of: 'trace' | 'span';
+      update: RecordUpdate;
+      /** When it was answered, where that was before it is written; its record was stored then. */
+      at?: string;
+    };
 
 /** Where a change left its record. */
 export interface WrittenRecord {
@@ -262,14 +269,20 @@ const mergeMetrics = (stored: StoredRecord['metrics'], given: RecordUpdate['metr
   ...Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== null && value !== undefined)),
 });
 
-function updated({ id, of, update }: RecordChange & { action: 'update' }, { stored, version, at }: Settling): StoredRecord {
+function updated(
+  { id, of, update, at: answeredAt }: RecordChange & { action: 'update' },
+  { stored, version, at }: Settling,
+): StoredRecord {
   if (!stored || !isOf(of, stored)) {
     throw new ServiceError('NotFound', `no ${of} ${id} is stored in this run; if it was sent before, try again`, {
       context: { id },
     });
   }
-  return { ...withUpdate(stored, update), updated_at: at, version };
+  const updated_at = answeredAt === undefined ? at : latest(answeredAt, stored.updated_at ?? answeredAt);
+  return { ...withUpdate(stored, update), updated_at, version };
 }
+
+const latest = (one: string, other: string): string => (one > other ? one : other);
 
 const isOf = (of: HeldUpdate['of'], record: Pick<StoredRecord, 'type'>): boolean => levelOf(record) === of;
 

@@ -4,6 +4,7 @@ import { GroupWriter, type GroupWriterDeps } from './groupWriter.ts';
 import type { HeldUpdates } from './heldUpdates.ts';
 import { IngestCounters } from './ingestCounters.ts';
 import { LockedGroups } from './lockedGroups.ts';
+import { NotedUpdates, type NotedUpdatesDeps, type UnsettledUpdates } from './notedUpdates.ts';
 import type { OpenedSessions } from './openedSessions.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';
 import type { HeldLocks, Lock, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
@@ -31,6 +32,8 @@ export interface RecordWriterOptions {
   prices?: CallPrices;
   /** Absent where other processes write or delete records, too. */
   opened?: OpenedSessions;
+  /** Where updates are noted; absent: they are answered when they are in their records. Reads must wait for `unsettled`. */
+  notes?: Pick<NotedUpdatesDeps, 'journal' | 'onLost'>;
   /** Bytes of records that are written together. */
   groupBytes?: number;
   /** Bytes that may wait to be written, shared between projects; more is refused with 429 or 503. */
@@ -59,6 +62,7 @@ export class RecordWriter {
   readonly #guard: WriteGuard;
   readonly #erasures: ErasuresUnderWay;
   readonly #opened: OpenedSessions | undefined;
+  readonly #noted: NotedUpdates | undefined;
   readonly #queue: WriteQueue<WriteRequest>;
   readonly #locked: LockedGroups;
   /** When requests that are not answered have come, in milliseconds of this process, the oldest first. */
@@ -78,6 +82,7 @@ export class RecordWriter {
     held,
     prices,
     opened,
+    notes,
     groupBytes,
     queueBytes,
     now,
@@ -87,6 +92,8 @@ export class RecordWriter {
     this.#guard = guard ?? (async () => ({ missing: [], withHeldUpdates: [] }));
     this.#erasures = erasures ?? new ErasuresUnderWay();
     this.#opened = opened;
+    const clock = new VersionClock(now ?? (() => new Date()));
+    this.#noted = notes && this.#noting(notes, clock);
     const groups = new GroupWriter({
       store: {
         ...store,
@@ -108,8 +115,9 @@ export class RecordWriter {
       held,
       prices: prices ?? noPrices,
       opened,
+      noted: this.#noted,
       counters: this.counters,
-      clock: new VersionClock(now ?? (() => new Date())),
+      clock,
       onStored: (run) => this.#notify(run),
       onOutdated: (run) => this.#notifyOutdated(run),
     });
@@ -138,7 +146,7 @@ export class RecordWriter {
    * @param ordinals the rows of an experiment that all of the changes are of: other processes may write other rows of it meanwhile
    */
   async write(run: RunRef, changes: readonly RecordChange[], ordinals?: readonly number[]): Promise<WrittenRecord[]> {
-    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { ordinals }), notStored))
+    return (await this.counters.count(run.projectId, changes.length, this.#noteOrEnqueue(run, changes, { ordinals }), notStored))
       .written;
   }
 
@@ -147,7 +155,7 @@ export class RecordWriter {
    * goes to what that span hangs below.
    */
   async writeParts(run: RunRef, changes: readonly RecordChange[], partsOf: PartsOf): Promise<Outcome> {
-    return this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { partsOf }), notStored);
+    return this.counters.count(run.projectId, changes.length, this.#noteOrEnqueue(run, changes, { partsOf }), notStored);
   }
 
   /** Decides anew which usage counts in these traces, of which records were deleted. */
@@ -166,11 +174,31 @@ export class RecordWriter {
     return { stored: oldest ? performance.now() - oldest.since : 0, locked: this.#locked.waitingMs };
   }
 
-  async #enqueue(
-    run: RunRef,
-    changes: readonly RecordChange[],
-    { recount = [], ...more }: Partial<Pick<WriteRequest, 'partsOf' | 'ordinals' | 'recount'>>,
-  ): Promise<Outcome> {
+  /** Updates that were answered and are not in their records yet: who reads waits for them. */
+  get unsettled(): UnsettledUpdates {
+    return this.#noted ?? nothingUnsettled;
+  }
+
+  /** An update that is noted is answered so. All else waits for what was noted of the same records, and then for its group. */
+  async #noteOrEnqueue(run: RunRef, changes: readonly RecordChange[], more: Asked): Promise<Outcome> {
+    const [first] = changes;
+    const noted = changes.length === 1 && first?.action === 'update' ? this.#noted?.add(run, first) : undefined;
+    if (noted) return { written: [noted], refused: [], held: [], left: [] };
+    const before = this.#noted?.settledBefore(run, changes);
+    if (before) await before;
+    return this.#enqueue(run, changes, more);
+  }
+
+  #noting(notes: Pick<NotedUpdatesDeps, 'journal' | 'onLost'>, clock: VersionClock): NotedUpdates {
+    return new NotedUpdates({
+      ...notes,
+      clock,
+      write: (run, change) => this.#enqueue(run, [change], {}),
+      isTaken: (run, id) => this.#erasures.takenNow(run)(id),
+    });
+  }
+
+  async #enqueue(run: RunRef, changes: readonly RecordChange[], { recount = [], ...more }: Asked): Promise<Outcome> {
     const bytes = changes.reduce((sum, change) => sum + roughBytes(change), 0);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     this.#queue.add(
@@ -199,6 +227,10 @@ export class RecordWriter {
    * @param work is given what it asks before it takes anything away: it rejects when this process has lost its locks, and others may have written since
    */
   async exclusively<T>(run: RunRef, work: (confirm: HeldLocks['confirm']) => Promise<T>): Promise<T> {
+    return this.#noted ? this.#noted.alone(run, () => this.#betweenWrites(run, work)) : this.#betweenWrites(run, work);
+  }
+
+  async #betweenWrites<T>(run: RunRef, work: (confirm: HeldLocks['confirm']) => Promise<T>): Promise<T> {
     for (;;) {
       await this.#erasures.endOfAll(run);
       const done = await this.#alone([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async (confirm) => {
@@ -226,7 +258,7 @@ export class RecordWriter {
   /** Resolves when no write is sent, here or in another process, that was let in before: to the run or, without one, to any of the project. */
   untilWritten(projectId: string, runId?: string): Promise<void> {
     const lock = runId === undefined ? lockOfProject({ projectId }) : lockOf({ projectId, runId });
-    return this.#alone([ownLock(lock)], async () => {});
+    return this.#alone([ownLock(lock)], async () => this.#noted?.forget(projectId, runId));
   }
 
   /**
@@ -247,6 +279,10 @@ export class RecordWriter {
     }
   }
 }
+
+type Asked = Partial<Pick<WriteRequest, 'partsOf' | 'ordinals' | 'recount'>>;
+
+const nothingUnsettled: UnsettledUpdates = { isEmpty: true, settle: async () => {} };
 
 const notStored = ({ refused, held }: Outcome) => ({
   held: held.length,

@@ -3,6 +3,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { type GroupDeps, GroupState } from './groupState.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
 import { type ScoreResult, scoresIn } from './loggedScores.ts';
+import type { NotedUpdates, PlacedRecord } from './notedUpdates.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordChange } from './recordChange.ts';
 import type { Block, NewValue } from './recordStore.ts';
@@ -19,13 +20,15 @@ export interface SettledGroup {
   toHold: readonly { run: RunRef; updates: readonly HeldUpdate[] }[];
   /** What to tell the requests when all of that is stored, but for updates that could not be held. */
   answers: readonly ((notHeld: ReadonlyMap<HeldUpdate, unknown>) => void)[];
+  /** Records of which updates may be noted when the block is stored. */
+  places: readonly PlacedRecord[];
   /** Sessions that are open when the block is stored. */
   sessions: ReturnType<GroupState['sessions']>;
 }
 
 /** Reads what is stored of the records of these requests, and makes the blocks that their changes come to, one request on top of the other. */
 export async function settleGroup(
-  deps: GroupDeps & { onStored(run: RunRef): void },
+  deps: GroupDeps & { onStored(run: RunRef): void; noted: Pick<NotedUpdates, 'follows'> | undefined },
   group: readonly WriteRequest[],
 ): Promise<SettledGroup> {
   const { store } = deps;
@@ -49,8 +52,24 @@ export async function settleGroup(
     applied: state.applied(),
     toHold: state.toHold(),
     answers,
+    places: deps.noted ? placesIn(records, group, deps.noted) : [],
     sessions: state.sessions(),
   };
+}
+
+/** Those of log streams. Without the rest of the records, which are garbage as soon as the block is made. */
+function placesIn(
+  records: readonly StoredRecord[],
+  group: readonly WriteRequest[],
+  noted: Pick<NotedUpdates, 'follows'>,
+): PlacedRecord[] {
+  const updated = new Set(
+    group.flatMap(({ changes }) => changes.flatMap((change) => (change.action === 'update' ? change.id : []))),
+  );
+  const streams = new Set(group.flatMap(({ run }) => (run.kind === 'log_stream' ? run.runId : [])));
+  return records
+    .filter((record) => streams.has(record.run_id) && (updated.has(record.id) || noted.follows(record)))
+    .map(({ project_id, run_id, id, type, session_id, trace_id }) => ({ project_id, run_id, id, type, session_id, trace_id }));
 }
 
 type Answer = SettledGroup['answers'][number];

@@ -8,6 +8,7 @@ import { folderProblem } from '../disk/diskProblem.ts';
 import { keepSynced, syncDisk } from '../disk/diskSync.ts';
 import type { Notices } from '../experiments/callerRows.ts';
 import { inProcessNotices } from '../experiments/notices.ts';
+import type { UpdateJournal } from '../records/notedUpdates.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { brokenParts } from './clickhouse/brokenParts.ts';
 import type { ClickHouse } from './clickhouse/clickHouse.ts';
@@ -15,6 +16,7 @@ import { openClickHouse } from './clickhouse/connect.ts';
 import { datasetRowTables } from './clickhouse/datasetRows.ts';
 import { rowAttemptsTable } from './clickhouse/experimentRecords.ts';
 import { changeSettings, migrateTables, SAFE_MERGES } from './clickhouse/tables.ts';
+import { openUpdateJournal } from './files/updateJournal.ts';
 import { lockFolder } from './folderLock.ts';
 import { type Database, openDatabase } from './postgres/connect.ts';
 import { connectRedis } from './redis/connect.ts';
@@ -39,6 +41,8 @@ export interface Stores {
   database: Database;
   coordination: Coordination;
   notices: Notices;
+  /** Where updates are noted before they are answered; absent where several processes may write. */
+  updates?: UpdateJournal;
   /** What the stores found broken when they were opened, a sentence each. */
   warnings: readonly string[];
   /** What keeps the data folder from being written now; always undefined over servers. */
@@ -74,7 +78,11 @@ export async function openStores(
       await syncDisk(config.DATA_DIR);
       opened.adopt(keepSynced(config.DATA_DIR, log), (syncing) => syncing.stop());
     }
+    const isOnlyProcess = !config.CLICKHOUSE_URL && !config.DATABASE_URL;
     return {
+      ...(isOnlyProcess && {
+        updates: opened.adopt(openUpdateJournal(join(config.DATA_DIR, 'updates')), (journal) => journal.close()),
+      }),
       clickhouse,
       database,
       coordination,

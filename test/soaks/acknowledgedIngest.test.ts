@@ -8,7 +8,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 
 test('what the service has acknowledged outlives it, by every way of sending', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-acknowledged-'));
   const where = await serviceFolder(dataDir);
@@ -21,7 +21,13 @@ test('what the service has acknowledged outlives it, by every way of sending', {
   const client = new ServiceClient({ apiUrl: url, apiKey, retries: 0 });
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'acknowledged' } });
   const { id: runId } = await client.send<{ id: string }>(`/projects/${projectId}/log_streams`, { body: { name: 'stream' } });
-  const acknowledged = { traces: [] as string[], spans: [] as string[], updates: [] as string[], early: [] as string[] };
+  const acknowledged = {
+    traces: [] as string[],
+    spans: [] as string[],
+    updates: [] as string[],
+    last: [] as string[],
+    early: [] as string[],
+  };
   const perKill = 100;
   for (let kill = 1; kill <= 2; kill++) {
     const lane = async () => {
@@ -41,6 +47,9 @@ test('what the service has acknowledged outlives it, by every way of sending', {
           const update = { log_stream_id: runId, trace_id: id, output: 'answer' };
           await client.send(`/projects/${projectId}/traces/${id}`, { method: 'PATCH', body: update });
           acknowledged.updates.push(id);
+          const last = { ...update, output: 'last answer', is_complete: true };
+          await client.send(`/projects/${projectId}/traces/${id}`, { method: 'PATCH', body: last });
+          acknowledged.last.push(id);
           const early = newId();
           await client.send(`/projects/${projectId}/traces/${early}`, { method: 'PATCH', body: { ...update, trace_id: early } });
           acknowledged.early.push(early);
@@ -78,6 +87,7 @@ test('what the service has acknowledged outlives it, by every way of sending', {
   const [traces, spans] = [await all('traces'), await all('spans')];
   expect(acknowledged.traces.filter((id) => !traces.has(id))).toEqual([]);
   expect(acknowledged.spans.filter((id) => !spans.has(id))).toEqual([]);
-  expect(acknowledged.updates.filter((id) => traces.get(id)?.output !== 'answer')).toEqual([]);
+  expect(acknowledged.updates.filter((id) => !['answer', 'last answer'].includes(String(traces.get(id)?.output)))).toEqual([]);
+  expect(acknowledged.last.filter((id) => traces.get(id)?.output !== 'last answer')).toEqual([]);
   expect(acknowledged.early.filter((id) => traces.get(id)?.output !== 'answer')).toEqual([]);
 });

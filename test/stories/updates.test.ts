@@ -62,6 +62,40 @@ test('an update changes what it names, adds tags and keeps the rest', async () =
   expect(Date.parse(body.updated_at)).toBeGreaterThan(Date.now() - 60_000);
 });
 
+test('an update is answered before it is in its record, and whoever asks then finds it there', async () => {
+  const { post, patch, get, search } = service.space();
+  const ids = Array.from({ length: 20 }, newId);
+  await post('/traces', { traces: ids.map((id) => ({ id, input: 'q', output: 'before' })) });
+  expect(await search('traces')).toHaveLength(20);
+  const { unsettled } = service.writer;
+  const update = (id: string, output: string) => patch(`/traces/${id}`, { trace_id: id, output });
+
+  for (const [n, id] of ids.entries()) expect((await update(id, `after ${n}`)).body).toMatchObject({ records_count: 1 });
+  expect(unsettled.isEmpty).toBe(false);
+  expect(await search('traces', [{ type: 'text', column_id: 'output', operator: 'eq', value: 'before' }])).toEqual([]);
+  expect(unsettled.isEmpty).toBe(true);
+
+  const [id = ''] = ids;
+  await update(id, 'once more');
+  expect((await get(`/traces/${id}`)).body.output).toBe('once more');
+  await update(id, 'and again');
+  await post('/traces', { traces: [{ id, input: 'q', output: 'logged again', name: 'n' }] });
+  expect((await get(`/traces/${id}`)).body).toMatchObject({ output: 'and again', name: 'n' });
+  await Promise.all(ids.map((one) => update(one, 'gone')));
+  const filters = [{ type: 'text', column_id: 'output', operator: 'eq', value: 'gone' }];
+  expect((await post('/traces/delete', { filters })).body.message).toBe('20 records deleted');
+  expect((await update(id, 'too late')).status).toBe(404);
+});
+
+test('an update is in its record a moment later, also where nothing is read', async () => {
+  const { post, patch } = service.space();
+  const id = newId();
+  await post('/traces', { traces: [{ id, input: 'q' }] });
+  await patch(`/traces/${id}`, { trace_id: id, output: 'out' });
+  expect(service.writer.unsettled.isEmpty).toBe(false);
+  await expect.poll(() => service.writer.unsettled.isEmpty, { timeout: 5_000 }).toBe(true);
+});
+
 test('the files of a record are those of its input and output as they are now', async () => {
   const { post, patch, get } = service.space();
   const [traceId, first, second] = [newId(), newId(), newId()];

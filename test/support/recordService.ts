@@ -17,6 +17,7 @@ import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { DeletionRequests } from '../../shared/records/delete.ts';
 import { EmptySessions } from '../../shared/records/emptySessions.ts';
 import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
+import type { UpdateJournal } from '../../shared/records/notedUpdates.ts';
 import { OpenedSessions } from '../../shared/records/openedSessions.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
 import type { RecordReads } from '../../shared/records/searchRecords.ts';
@@ -28,6 +29,7 @@ import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDel
 import { clickhouseRecordReader } from '../../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
+import { settledReads } from '../../shared/stores/clickhouse/settledReads.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { serve } from './http.ts';
 import { noAnnotations } from './noAnnotations.ts';
@@ -42,19 +44,22 @@ const openGate: Gate = {
 
 /** The record routes over a ClickHouse, without accounts: any project and run exist. */
 export function recordApp(
-  clickhouse: ClickHouse,
+  engine: ClickHouse,
   options: Partial<RecordWriterOptions> & { checkReplies?: boolean; bodies?: BodyBounds } = {},
 ) {
   const bodies = options.bodies ?? openBodyBounds();
+  const isOnlyWriter = engine.isEmbedded && options.withLocks === undefined;
+  const clickhouse = isOnlyWriter ? settledReads(engine, () => writer.unsettled) : engine;
   const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations };
-  const eraser = clickhouseRecordEraser(clickhouse);
+  const eraser = clickhouseRecordEraser(engine);
   const { notes, requests } = notesInMemory();
   const erasure = recordErasure({ eraser, notes, onRecordsDeleted: [] });
-  const writer = new RecordWriter({
-    store: clickhouseRecordStore(clickhouse),
+  const writer: RecordWriter = new RecordWriter({
+    store: clickhouseRecordStore(engine),
     guard: erasure.guard,
     erasures: erasure.underWay,
-    ...(clickhouse.isEmbedded && { opened: new OpenedSessions() }),
+    ...(engine.isEmbedded && { opened: new OpenedSessions() }),
+    ...(isOnlyWriter && { notes: { journal: updatesInMemory(), onLost } }),
     ...options,
   });
   const { find: findRun, nameOf } = createRunLookup({ runName: async () => 'a run' });
@@ -125,7 +130,14 @@ export function recordApp(
     checkReplies: options.checkReplies ?? true,
     bodies,
   });
-  return { app, writer, deletion: deps.deletion };
+  return { app, writer, clickhouse, deletion: deps.deletion };
+}
+
+/** No process comes after this one: what outlives one is tested over real stores. */
+const updatesInMemory = (): UpdateJournal => ({ left: [], append() {}, cut: () => () => {} });
+
+function onLost(err: unknown): never {
+  throw err;
 }
 
 /** There is no Postgres here, so deletions are noted where a crash would lose them: what outlives one is tested over real stores. */
@@ -164,9 +176,9 @@ function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
 /** The record routes over an embedded ClickHouse of their own. Each `space` is a project and a run that nobody else uses. */
 export async function startRecordService(options: Partial<RecordWriterOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'assay-records-'));
-  const clickhouse = openClickHouse({ dataDir: directory });
-  await migrateTables(clickhouse);
-  const { app, writer, deletion } = recordApp(clickhouse, options);
+  const engine = openClickHouse({ dataDir: directory });
+  await migrateTables(engine);
+  const { app, writer, clickhouse, deletion } = recordApp(engine, options);
   const http = await serve(app);
 
   return {
@@ -190,7 +202,8 @@ export async function startRecordService(options: Partial<RecordWriterOptions> =
     },
     async [Symbol.asyncDispose]() {
       await http.close();
-      await clickhouse.close();
+      await writer.unsettled.settle(() => true);
+      await engine.close();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { z } from 'zod';
+import type { RunRef } from '../../projects/runs.ts';
 import type { RunChange, WrittenRuns } from './writtenRuns.ts';
 
 /** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
@@ -82,6 +83,11 @@ export interface ClickHouse {
   readonly writeMark: number | undefined;
   /** The records of runs, as far as they are known; undefined with a server, to which others write as well. */
   readonly written: WrittenRuns | undefined;
+  /**
+   * Resolves when what `written` says of a run is true for all that was answered before. Statements wait by themselves. Absent: nothing is answered
+   * before it is written.
+   */
+  settled?(run: RunRef): Promise<void>;
   /** @throws ServiceError `QueryTooExpensive` at a limit of time or memory, `Unavailable` when the engine is not there. */
   query<T>(read: ClickHouseRead<T>): Promise<T[]>;
   /** As `query`, with the number of rows before the LIMIT of the statement, counted in the same pass. */

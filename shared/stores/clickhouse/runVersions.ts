@@ -39,12 +39,15 @@ export class RunVersions {
   }
 
   async ofRecords(run: RunRef): Promise<RecordVersions> {
+    // A page that waited after it had asked would find stale versions beside those that were written meanwhile.
+    await this.#clickhouse.settled?.(run);
     const { written } = this.#clickhouse;
     if (!written) return this.#askRecords(run);
     return written.get(run) ?? written.read(run, () => this.#askRecords(run));
   }
 
   async ofValues(run: RunRef, metric: string): Promise<ValueVersions> {
+    await this.#clickhouse.settled?.(run);
     const key = `${run.projectId} ${run.runId} ${metric}`;
     const known = this.#values.get(key);
     if (known && this.#isQuietSince(known)) return known;
