@@ -88,6 +88,15 @@ export { type RerunExperimentOptions, rerunExperiment } from './rerunExperiment.
 export type { RowSelection } from './rowSelection.ts';
 export { runExperiment } from './runExperiment.ts';
 export type { RunExperimentOptions } from './runExperimentOptions.ts';
+export {
+  changeView,
+  deleteView,
+  getView,
+  listViews,
+  type SavedView,
+  type SavedViewFields,
+  saveView,
+} from './savedViews.ts';
 export { type IntegrationSettings, saveIntegration } from './saveIntegration.ts';
 export type { Session, SessionFields } from './session.ts';
 export { setDefaultJudge } from './setDefaultJudge.ts';

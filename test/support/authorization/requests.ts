@@ -358,6 +358,21 @@ export const plans: Record<string, Plan> = {
       [`POST /projects/{project_id}/${kind}/delete`, { body: (target) => ({ ...inStream(target), ...nothing() }) }],
     ]),
   ),
+  'POST /projects/{project_id}/views': { body: () => ({ name: name(), kind: 'traces' }) },
+  'POST /projects/{project_id}/views shared': { body: () => ({ name: name(), kind: 'traces', is_shared: true }) },
+  'PUT /projects/{project_id}/views/{view_id}': { body: ({ at }) => ({ name: at.mark, kind: 'spans', is_shared: true }) },
+  'DELETE /projects/{project_id}/views/{view_id}': {
+    fresh: async ({ service, at, maker }) => ({
+      view: (
+        await made<{ id: string }>(
+          service,
+          `/projects/${at.project}/views`,
+          { name: name(), kind: 'traces', is_shared: true },
+          maker,
+        )
+      ).id,
+    }),
+  },
   'PUT /projects/{project_id}/default_judge': { body: () => ({ model: null }) },
   'PUT /projects/{project_id}/retention': { body: () => ({ retention_days: null }) },
   'POST /scorers': { body: () => ({ name: name(), scorer_type: 'llm' }) },
@@ -393,6 +408,7 @@ const pathValues = (at: Workspace): Record<string, string> => ({
   experiment_id: at.experiment,
   run_id: at.experiment,
   tag_id: at.tag,
+  view_id: at.view,
   trace_id: at.trace,
   span_id: at.span,
   session_id: at.session,

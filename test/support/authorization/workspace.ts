@@ -15,6 +15,8 @@ export interface Workspace {
   /** The process that asks for rows of `running`. */
   process: string;
   tag: string;
+  /** A view of records that its maker shares. */
+  view: string;
   trace: string;
   span: string;
   session: string;
@@ -68,6 +70,7 @@ export async function makeWorkspace(service: TestService, mark: string): Promise
   const stream = (await post(`${at}/log_streams`, { name: `${mark} stream` })).id;
   const experiment = (await post(`${at}/experiments`, { name: `${mark} experiment` })).id;
   const tag = (await post(`${at}/experiments/${experiment}/tags`, { key: 'k', value: mark, tag_type: 'generic' })).id;
+  const view = (await post(`${at}/views`, { name: mark, is_shared: true, kind: 'traces' })).id;
   const [trace, span, metricsTesting] = [newId(), newId(), newId()];
   const spans = [{ type: 'workflow', id: span, name: mark, input: mark, output: mark, spans: [] }];
   const traces = [{ id: trace, name: mark, input: mark, output: mark, spans }];
@@ -104,7 +107,7 @@ export async function makeWorkspace(service: TestService, mark: string): Promise
   return {
     members,
     workspace: {
-      ...{ mark, project, stream, experiment, tag, trace, span, metricsTesting, session, dataset, template, templateName },
+      ...{ mark, project, stream, experiment, tag, view, trace, span, metricsTesting, session, dataset, template, templateName },
       ...{ scorer, queue, running, process, group, integration },
       row: content.rows[0]?.row_id ?? '',
       queueTemplate: questions[0]?.id ?? '',
