@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { recordKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/identifiers/ids.ts';
 import { percentile } from '../shared/metrics/percentile.ts';
@@ -8,10 +9,12 @@ import { columnValues, metadataKeys } from '../shared/records/columnValues.ts';
 import { columnFinder } from '../shared/records/findColumn.ts';
 import { recordHistogram } from '../shared/records/recordHistogram.ts';
 import type { RecordQuery } from '../shared/records/searchRecords.ts';
+import { traceOutline } from '../shared/records/traceOutline.ts';
 import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
 import { clickhouseColumnValues } from '../shared/stores/clickhouse/columnValues.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { clickhouseHistogram } from '../shared/stores/clickhouse/recordHistogram.ts';
+import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
 import { migrateTables } from '../shared/stores/clickhouse/tables.ts';
 import type { ColumnFilter } from '../shared/wire/filters.ts';
@@ -36,6 +39,10 @@ export async function timeConsoleApi(records: number, rounds: number, dataDir: s
       findColumn: columnFinder([]),
     }))
       console.log(`${name.padEnd(60)} ${await timed(clickhouse, ask, rounds)}`);
+    const outline = outlineOf(clickhouse, run.projectId, await longestTrace(clickhouse, run));
+    const { length } = gzipSync(await outline());
+    const taken = await timed(clickhouse, outline, rounds);
+    console.log(`${`outline of the longest trace, ${(length / 1024).toFixed(0)} KB gzip`.padEnd(60)} ${taken}`);
   } finally {
     await clickhouse.close();
     if (dataDir === undefined) await rm(folder, { recursive: true, force: true });
@@ -54,6 +61,23 @@ async function largestRun(clickhouse: ClickHouse): Promise<Run | undefined> {
     row: (row) => row as Run,
   });
   return largest;
+}
+
+async function longestTrace(clickhouse: ClickHouse, { projectId, runId }: Run): Promise<string> {
+  const [longest] = await clickhouse.query({
+    name: 'longest trace',
+    sql: 'SELECT trace_id FROM trace_members WHERE project_id = {project:UUID} AND run_id = {run:UUID} GROUP BY trace_id ORDER BY count() DESC LIMIT 1',
+    params: { project: projectId, run: runId },
+    row: (row) => (row as { trace_id: string }).trace_id,
+  });
+  return longest ?? newId();
+}
+
+/** The text of the answer. */
+function outlineOf(clickhouse: ClickHouse, projectId: string, traceId: string): () => Promise<string> {
+  const reads = { ...clickHouseRecordReads(clickhouse), annotations: async () => new Map() };
+  const reader = clickhouseRecordReader(clickhouse);
+  return async () => JSON.stringify(await traceOutline({ reader, reads }, projectId, traceId));
 }
 
 async function fill(clickhouse: ClickHouse, records: number): Promise<Run> {

@@ -103,4 +103,5 @@ export { setDefaultJudge } from './setDefaultJudge.ts';
 export { setRetention } from './setRetention.ts';
 export type { SpanFields, SpanKind } from './spans.ts';
 export type { FinishedSpan, SpanBuilder, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';
+export { type TraceOutline, traceOutline } from './traceOutline.ts';
 export { type WatchExperimentOptions, watchExperiment } from './watchExperiment.ts';

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { namedRun } from '../../shared/projects/runs.ts';
 import { ingestTraces, recordIdOf } from '../../shared/records/ingest.ts';
 import { readTrace } from '../../shared/records/read.ts';
+import { traceOutline } from '../../shared/records/traceOutline.ts';
 import { updateRecord } from '../../shared/records/update.ts';
-import { Uuid } from '../../shared/wire/common.ts';
+import { NoQuery, Uuid } from '../../shared/wire/common.ts';
 import {
   LogTracesIngestRequest,
   LogTracesIngestResponse,
@@ -13,6 +14,7 @@ import {
 } from '../../shared/wire/ingest.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredTrace, StubTraceRecord } from '../../shared/wire/storedRecords.ts';
+import { TraceOutlineResponse } from '../../shared/wire/traceOutline.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
 import { answerFor, logsRecords, ReadQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -80,6 +82,19 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     query: ReadQuery,
     response: z.union([StoredTrace, StubTraceRecord]),
     handle: async ({ params, project }) => new Reply({ body: await readTrace(deps.reading, project.id, params.trace_id) }),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}/traces/{trace_id}/outline',
+    summary: 'The tree of a trace in columns, without inputs and outputs',
+    description:
+      'What a tree and a timeline show of the trace and its spans, one array a column: of 10,000 spans some hundred times less than the whole trace. Spans are read by themselves with `GET …/spans/{span_id}`.',
+    tag: 'Records',
+    access: { project: 'read' },
+    params: ProjectParams.extend({ trace_id: Uuid }),
+    query: NoQuery,
+    response: TraceOutlineResponse,
+    handle: ({ params, project }) => traceOutline(deps.reading, project.id, params.trace_id),
   }),
   deleteRoute(
     deps,

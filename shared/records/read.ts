@@ -13,8 +13,16 @@ export interface RecordReader {
   /** Where the newest record with this id is. */
   find(projectId: string, id: string): Promise<{ run: RunRef; key: StoredKey } | undefined>;
   record(run: RunRef, id: string): Promise<StoredRecord | undefined>;
-  /** The trace, if stored, and its spans; undefined when none of them is stored. At most `limit` and one more. */
-  traceRecords(projectId: string, traceId: string, limit: number): Promise<{ run: RunRef; records: StoredRecord[] } | undefined>;
+  /**
+   * The trace, if stored, and its spans; undefined when none of them is stored. At most `limit` and one more.
+   * @param fields of the records beside those that every read takes; absent: all
+   */
+  traceRecords(
+    projectId: string,
+    traceId: string,
+    limit: number,
+    fields?: readonly string[],
+  ): Promise<{ run: RunRef; records: StoredRecord[] } | undefined>;
   /** A span and all below it, as far as they are stored; nothing else of its trace is read. At most `limit` and one more. */
   spanRecords(run: RunRef, span: SpanKey, limit: number): Promise<SpanRecords>;
   /** A session, its traces and their spans. At most `limit` and one more. */
@@ -58,9 +66,7 @@ export async function readTrace(
   projectId: string,
   traceId: string,
 ): Promise<Record<string, unknown>> {
-  const found = await recordsOfTrace(reader, projectId, traceId);
-  if (!found || found.records.length === 0) throw notFound('trace', traceId);
-  const { run, records } = found;
+  const { run, records } = await recordsOfTrace(reader, projectId, traceId);
   const attached = await attachedTo(reads, run, records.map(keyOf));
   const trees = traceTrees(records, attached);
   const trace = trees.find(({ id }) => id === traceId);
@@ -76,10 +82,11 @@ export async function readTrace(
   };
 }
 
-async function recordsOfTrace(reader: RecordReader, projectId: string, traceId: string) {
-  const found = await reader.traceRecords(projectId, traceId, MAX_TREE_RECORDS);
-  if (found && found.records.length > MAX_TREE_RECORDS)
-    throw tooLarge('trace', 'its spans page by page through spans/search', 'trace_id');
+/** @throws ServiceError `NotFound` where none of them is stored, `QueryTooExpensive` where they are more than one answer takes. */
+export async function recordsOfTrace(reader: RecordReader, projectId: string, traceId: string, fields?: readonly string[]) {
+  const found = await reader.traceRecords(projectId, traceId, MAX_TREE_RECORDS, fields);
+  if (!found || found.records.length === 0) throw notFound('trace', traceId);
+  if (found.records.length > MAX_TREE_RECORDS) throw tooLarge('trace', 'its spans page by page through spans/search', 'trace_id');
   return found;
 }
 
@@ -187,21 +194,36 @@ export function traceTrees(
     if (kindsWithSpans.has(record.type)) tree.spans = [];
     return tree;
   };
-  const rootRecord = records.find(({ id }) => id === trace?.id);
-  const root = rootRecord && treeOf(rootRecord);
-  const tops: Tree[] = root ? [root] : [];
-  const top = { list: root?.spans ?? tops, depth: 0 };
-  /** Where what hangs below a record is listed. */
-  const below = new Map([[trace?.id ?? null, top]]);
-  const spans = records.filter((record) => record !== rootRecord);
-  for (const record of inRunOrder(spans, placeOf)) {
+  const tops: Tree[] = [];
+  const trees = new Map<StoredRecord, Tree>();
+  for (const { record, above } of hanging(records, trace)) {
     const tree = treeOf(record);
-    const { list, depth } = below.get(record.parent_id ?? null) ?? top;
-    list.push(tree);
-    const holds = tree.spans && depth + 1 < MAX_SPAN_DEPTH;
-    below.set(record.id, holds ? { list: tree.spans as Tree[], depth: depth + 1 } : { list, depth });
+    trees.set(record, tree);
+    ((above && trees.get(above)?.spans) ?? tops).push(tree);
   }
   return tops;
+}
+
+/** The records of one trace in the order in which they ran, each with the one that it hangs below; the rules are those of {@link traceTrees}. */
+export function hanging(
+  records: readonly StoredRecord[],
+  trace: Pick<StoredRecord, 'id'> | undefined = records.find(({ type }) => type === 'trace'),
+): { record: StoredRecord; above: StoredRecord | undefined }[] {
+  const root = records.find(({ id }) => id === trace?.id);
+  const top = { above: root, depth: 0 };
+  /** What hangs below a record is listed below this one. */
+  const below = new Map([[trace?.id ?? null, top]]);
+  const spans = inRunOrder(
+    records.filter((record) => record !== root),
+    placeOf,
+  );
+  const placed = spans.map((record) => {
+    const { above, depth } = below.get(record.parent_id ?? null) ?? top;
+    const holds = kindsWithSpans.has(record.type) && depth + 1 < MAX_SPAN_DEPTH;
+    below.set(record.id, holds ? { above: record, depth: depth + 1 } : { above, depth });
+    return { record, above };
+  });
+  return root ? [{ record: root, above: undefined }, ...placed] : placed;
 }
 
 /** The span and everything below it; undefined when it is not among the records. */

@@ -6,8 +6,11 @@ import type { StoredRecord } from './record.ts';
 export function unexpiredReader(reader: RecordReader, expiries: Pick<Expiries, 'before'>): RecordReader {
   return {
     ...reader,
-    async traceRecords(projectId, traceId, limit) {
-      const [found, before] = await Promise.all([reader.traceRecords(projectId, traceId, limit), expiries.before(projectId)]);
+    async traceRecords(projectId, traceId, limit, fields) {
+      const [found, before] = await Promise.all([
+        reader.traceRecords(projectId, traceId, limit, fields),
+        expiries.before(projectId),
+      ]);
       return found && hasNewer(found.records, before) ? found : undefined;
     },
     async spanRecords(run, span, limit) {

@@ -29,7 +29,7 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
       return key && (await readRecords(clickhouse, run, [key]))[0];
     },
 
-    async traceRecords(projectId, traceId, limit) {
+    async traceRecords(projectId, traceId, limit, fields) {
       // The newest one counts where two runs hold the same trace id.
       const [at] = await clickhouse.query({
         name: 'extent of a trace',
@@ -41,7 +41,7 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
       });
       if (!at) return undefined;
       const run = { projectId, runId: at.run_id };
-      return { run, records: await readTraceWithin(clickhouse, run, { traceId, ...at, limit }) };
+      return { run, records: await readTraceWithin(clickhouse, run, { traceId, ...at, limit }, fields) };
     },
 
     spanRecords: (run, span, limit) => readSpanRecords(clickhouse, run, span, limit),
@@ -116,8 +116,9 @@ async function readTraceWithin(
   clickhouse: ClickHouse,
   run: RunRef,
   { traceId, first, last, limit }: { traceId: string; first: string; last: string; limit: number },
+  fields?: readonly string[],
 ) {
-  const records = await readGroup(clickhouse, run, { column: 'trace_id', id: traceId, first, last, limit: limit + 1 });
+  const records = await readGroup(clickhouse, run, { column: 'trace_id', id: traceId, first, last, limit: limit + 1 }, fields);
   return records.filter(({ trace_id }) => trace_id === traceId);
 }
 
@@ -132,8 +133,9 @@ async function readGroup(
   clickhouse: ClickHouse,
   run: RunRef,
   group: { column: 'trace_id' | 'session_id'; id: string; first: string; last: string; limit: number },
+  fields?: readonly string[],
 ) {
-  const { select, row } = recordRows(run);
+  const { select, row } = recordRows(run, fields);
   return clickhouse.query({
     name: `records by ${group.column}`,
     sql: `SELECT ${select} FROM records

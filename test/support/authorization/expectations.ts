@@ -144,6 +144,7 @@ export const expected: Record<string, string> = {
   'PATCH /projects/{project_id}/traces/{trace_id}': '              1 ++44 ++333 4 ++33 4 44',
   'PATCH /projects/{project_id}/spans/{span_id}': '                1 ++44 ++333 4 ++33 4 44',
   'GET /projects/{project_id}/traces/{trace_id}': '                1 ++44 +++++ 4 ++++ 4 44',
+  'GET /projects/{project_id}/traces/{trace_id}/outline': '        1 ++44 +++++ 4 ++++ 4 44',
   'GET /projects/{project_id}/spans/{span_id}': '                  1 ++44 +++++ 4 ++++ 4 44',
   'GET /projects/{project_id}/sessions/{session_id}': '            1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/traces/delete': '                   1 ++44 ++333 4 ++33 4 44',
