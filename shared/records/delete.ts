@@ -2,6 +2,7 @@ import { isSpanKind, type RecordKind, spanKinds } from '../columns/columnDef.ts'
 import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { timeOf } from '../wire/time.ts';
+import { Attendance, type AttendedDeletion, type AttendedDeletions } from './deletionAttendance.ts';
 import { type Erased, type ErasedKey, goneWith, type RecordErasure } from './eraseRecords.ts';
 import type { FindColumn } from './findColumn.ts';
 import type { ForgetHeldUpdates, HeldUpdateFilter } from './heldUpdates.ts';
@@ -37,14 +38,12 @@ export interface DeletionRequest {
 }
 
 /** Deletions that were asked for: noted before the first record goes, removed when all of them have gone. */
-export interface DeletionRequests {
-  add(request: Omit<DeletionRequest, 'id'>): Promise<string>;
-  /** Says that the deletion is being carried out. */
-  attend(id: string): Promise<void>;
+export interface DeletionRequests extends AttendedDeletions {
+  add(request: Omit<DeletionRequest, 'id'>): Promise<AttendedDeletion>;
   /** The deletion is done; of an experiment it is noted that its aggregates are outdated. */
   remove(id: string): Promise<void>;
   /** Those that nobody has attended for `ms`, which are then attended by the caller. */
-  takeUnattended(ms: number): Promise<DeletionRequest[]>;
+  takeUnattended(ms: number): Promise<(DeletionRequest & AttendedDeletion)[]>;
   /** Nobody attends any of them: for the start of the only process, whose predecessor has died. */
   freeAll(): Promise<void>;
 }
@@ -90,8 +89,8 @@ export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promi
     await forgetWaiting(deps, run, waiting);
     return 0;
   }
-  const id = await deps.requests.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
-  return carryOut(deps, id, { first: query, later: writtenBefore(requestedAt, query) }, waiting);
+  const added = await deps.requests.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
+  return carryOut(deps, added, { first: query, later: writtenBefore(requestedAt, query) }, waiting);
 }
 
 /** The held updates that a deletion takes back; undefined where it takes none. */
@@ -139,12 +138,12 @@ export async function finishDeletions(
   stopping: AbortSignal,
 ): Promise<void> {
   const failures: unknown[] = [];
-  for (const { id, run, kinds, filter, requestedAt } of await deps.requests.takeUnattended(unattendedMs)) {
+  for (const { id, at, run, kinds, filter, requestedAt } of await deps.requests.takeUnattended(unattendedMs)) {
     try {
       const findColumn = await deps.findColumn(run, filter);
       const waiting = waitingFor(kinds, filter);
       const query = writtenBefore(requestedAt, { run, kinds, filter, findColumn });
-      await carryOut(deps, id, { first: query, later: query }, waiting && { ...waiting, until: requestedAt }, stopping);
+      await carryOut(deps, { id, at }, { first: query, later: query }, waiting && { ...waiting, until: requestedAt }, stopping);
     } catch (err) {
       // A metric that the filter names may be gone by now: nothing has a value of it, and this deletion cannot go on. Others do not wait for one that fails.
       if (err instanceof ServiceError && cannotGoOn.has(err.code)) await deps.requests.remove(id);
@@ -168,11 +167,12 @@ const steps: readonly (readonly RecordKind[])[] = [['trace'], spanKinds, ['sessi
 /** @param first what the first look finds, `later` what those for more of it and for other kinds do */
 async function carryOut(
   deps: DeleteDeps,
-  id: string,
+  request: AttendedDeletion,
   { first, later }: { first: RecordQuery; later: RecordQuery },
   waiting: HeldUpdateFilter | undefined,
   stopping?: AbortSignal,
 ): Promise<number> {
+  await using attendance = new Attendance(deps.requests, request);
   await forgetWaiting(deps, first.run, waiting);
   let deleted = 0;
   let query = first;
@@ -186,26 +186,33 @@ async function carryOut(
       for (let from = 0; from < keys.length; from += ROOTS_PER_ERASURE) {
         if (stopping?.aborted) return deleted; // the next start goes on
         const ids = keys.slice(from, from + ROOTS_PER_ERASURE).map((key) => key.id);
-        deleted += await eraseInPieces(deps, ofStep, ids);
-        await deps.requests.attend(id);
+        deleted += await eraseInPieces(deps, ofStep, ids, attendance);
       }
     }
   }
-  await deps.requests.remove(id);
+  await deps.requests.remove(request.id);
   deps.onDeleted(first.run);
   return deleted;
 }
 
 /** Erases them together where what is below them are not too many, else each half for itself. */
-async function eraseInPieces(deps: DeleteDeps, query: RecordQuery, ids: string[]): Promise<number> {
-  const erased = await deps.writer.exclusively(query.run, (confirm) => eraseMatching(deps, query, ids, confirm));
+async function eraseInPieces(deps: DeleteDeps, query: RecordQuery, ids: string[], attendance: Attendance): Promise<number> {
+  const erased = await deps.writer.exclusively(query.run, (confirm) =>
+    eraseMatching(deps, query, ids, async () => {
+      await attendance.confirm();
+      await confirm();
+    }),
+  );
   if (erased) {
     await erased.gone;
     if (erased.tracesLeft.length > 0) await deps.writer.recount(query.run, erased.tracesLeft);
     return erased.count;
   }
   const half = Math.ceil(ids.length / 2);
-  return (await eraseInPieces(deps, query, ids.slice(0, half))) + (await eraseInPieces(deps, query, ids.slice(half)));
+  return (
+    (await eraseInPieces(deps, query, ids.slice(0, half), attendance)) +
+    (await eraseInPieces(deps, query, ids.slice(half), attendance))
+  );
 }
 
 /**

@@ -6,6 +6,7 @@ import type { DeleteRecords, RunRef } from '../projects/runs.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { findColumnFor, type MetricDefinitions } from './columnCatalog.ts';
 import { type DeleteDeps, type DeletionRequests, finishDeletions, type RecordEraser } from './delete.ts';
+import { UNATTENDED_MS } from './deletionAttendance.ts';
 import { EmptySessions } from './emptySessions.ts';
 import { type ErasureNotes, type OnRecordsDeleted, recordErasure } from './eraseRecords.ts';
 import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage } from './heldUpdates.ts';
@@ -108,8 +109,6 @@ export interface Records {
 const EMPTY_SESSIONS_PAUSE_MS = 10_000;
 /** Milliseconds for which an end of the process waits for updates that were answered. */
 const STOP_MS = 5_000;
-/** Milliseconds after which a deletion that no process says to be at work on is taken over. */
-const UNATTENDED_MS = MINUTE_MS;
 
 /** Records: written, read, deleted and swept. */
 export function openRecords(deps: RecordsDeps): Records {

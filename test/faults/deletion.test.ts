@@ -475,6 +475,36 @@ describe('deleted records', () => {
     expect(notes.reduce((sum, keys) => sum + keys)).toBe(many);
   });
 
+  test('stay where their process stood still and another has taken the deletion over, which takes them', async () => {
+    const held = gate();
+    const slow = stores.processOf({
+      eraser: (real) => ({
+        ...real,
+        async members(...asked) {
+          const found = await real.members(...asked);
+          await held.pass();
+          return found;
+        },
+      }),
+    });
+    const run = await stores.run();
+    const trace = traceWithSpan();
+    await slow.log(run, [trace]);
+    const deleted = slow.deleteTraces(run, [trace.id]);
+    deleted.catch(() => undefined);
+    await held.arrived;
+    await new Promise((resolve) => setTimeout(resolve, 7_000)); // it says that it lives
+    const { requests } = stores.processOf().deps;
+    expect(await requests.takeUnattended(5_000)).toEqual([]);
+    expect((await requests.takeUnattended(0)).map((request) => request.run)).toEqual([run]);
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    held.open();
+    await expect(deleted).rejects.toMatchObject({ code: 'Unavailable' });
+    expect(await stores.rows(run)).toMatchObject({ records: 2 });
+    await finishAll(stores.processOf());
+    expect(await stores.rows(run)).toEqual(nothing);
+  });
+
   test('whose deletion fails for now are deleted later, and do not hold up others', async () => {
     const dying = stores.processOf({ eraser: cutOff() });
     const [slow, other] = [await stores.run(), await stores.run()];

@@ -140,7 +140,7 @@ function cases(urlOf: () => Promise<string | undefined>): void {
   test('a deletion of records by request notes, and a deleted experiment leaves nothing', async () => {
     const run = await newRun();
     const requests = postgresDeletionRequests(service.database);
-    const id = await requests.add({ run, kinds: ['trace'], filter: { and: [] }, requestedAt: new Date().toISOString() });
+    const { id } = await requests.add({ run, kinds: ['trace'], filter: { and: [] }, requestedAt: new Date().toISOString() });
     expect(await left(run, true)).toBe(false);
     await requests.remove(id);
     expect(await left(run, true)).toBe(true);

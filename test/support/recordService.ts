@@ -164,8 +164,8 @@ function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
     noteOutdated: async () => [],
   };
   const requests: DeletionRequests = {
-    add: async () => newId(),
-    attend: async () => {},
+    add: async () => ({ id: newId(), at: '' }),
+    attend: async () => '',
     remove: async () => {},
     takeUnattended: async () => [],
     freeAll: async () => {},

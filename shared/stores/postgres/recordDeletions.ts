@@ -4,6 +4,7 @@ import type { DeletedRowDeps } from '../../experiments/withoutDeletedRows.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { DeletionRequest, DeletionRequests } from '../../records/delete.ts';
+import type { AttendedDeletion } from '../../records/deletionAttendance.ts';
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
 import type { Database } from './connect.ts';
 import { NotedRuns, noteOutdatedSql } from './outdatedAggregates.ts';
@@ -14,20 +15,20 @@ const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runI
 const ErasureRow = Ref.extend({ id: z.string(), keys: z.array(z.object({ id: z.string(), created_at: z.string() })) }).transform(
   ({ id, keys, ...row }): Erasure => ({ id, keys, run: { projectId: row.project_id, runId: row.run_id } }),
 );
+const AttendedRow = z.object({ id: z.string(), at: z.string() });
 const DeletionRequestRow = Ref.extend({
-  id: z.string(),
+  ...AttendedRow.shape,
   kinds: z.array(z.enum(recordKinds)),
   filter: z.custom<DeletionRequest['filter']>(), // as it was when its request was parsed
   requested_at: z.string(),
-}).transform(
-  ({ id, kinds, filter, ...row }): DeletionRequest => ({
-    id,
-    kinds,
-    filter,
-    run: { projectId: row.project_id, runId: row.run_id },
-    requestedAt: row.requested_at,
-  }),
-);
+}).transform(({ id, at, kinds, filter, ...row }): DeletionRequest & AttendedDeletion => ({
+  id,
+  at,
+  kinds,
+  filter,
+  run: { projectId: row.project_id, runId: row.run_id },
+  requestedAt: row.requested_at,
+}));
 // Microseconds, which a Date does not hold.
 const CANONICAL = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
@@ -104,14 +105,19 @@ export function postgresDeletionRequests(database: Database): DeletionRequests {
   return {
     async add({ run, kinds, filter, requestedAt }) {
       const id = newId();
-      await database.query(
-        'INSERT INTO record_deletions (id, project_id, run_id, kinds, filter, requested_at) VALUES ($1, $2, $3, $4, $5, $6)',
+      const rows = await database.query(
+        `INSERT INTO record_deletions (id, project_id, run_id, kinds, filter, requested_at) VALUES ($1, $2, $3, $4, $5, $6)
+         RETURNING id, attended_at::text AS at`,
         [id, run.projectId, run.runId, [...kinds], JSON.stringify(filter), requestedAt],
       );
-      return id;
+      return AttendedRow.parse(rows[0]);
     },
-    async attend(id) {
-      await database.query('UPDATE record_deletions SET attended_at = now() WHERE id = $1', [id]);
+    async attend({ id, at }) {
+      const rows = await database.query(
+        'UPDATE record_deletions SET attended_at = now() WHERE id = $1 AND attended_at = $2::timestamptz RETURNING id, attended_at::text AS at',
+        [id, at],
+      );
+      return rows[0] && AttendedRow.parse(rows[0]).at;
     },
     async remove(id) {
       await database.query(
@@ -122,7 +128,7 @@ export function postgresDeletionRequests(database: Database): DeletionRequests {
     async takeUnattended(ms) {
       const rows = await database.query(
         `UPDATE record_deletions SET attended_at = now() WHERE attended_at <= now() - $1 * interval '1 millisecond'
-         RETURNING id, project_id, run_id, kinds, filter, to_char(requested_at AT TIME ZONE 'UTC', ${CANONICAL}) AS requested_at`,
+         RETURNING id, attended_at::text AS at, project_id, run_id, kinds, filter, to_char(requested_at AT TIME ZONE 'UTC', ${CANONICAL}) AS requested_at`,
         [ms],
       );
       return z.array(DeletionRequestRow).parse(rows);
