@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
@@ -12,12 +12,14 @@ describeWithServer('the table of records', program, (executablePath) => {
   let pages: ConsoleBrowser;
   let project: TestProject;
   let page: Page;
+  let stream: string;
 
   beforeAll(async () => {
     service = await sharedTestService();
     pages = await consoleBrowser(executablePath, service.url);
     project = await service.project();
-    const { body: stream } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
+    const made = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
+    stream = (made.body as { id: string }).id;
     const traces = Array.from({ length: 40 }, (_, index) => ({
       name: `answer ${index}`,
       created_at: new Date(Date.UTC(2026, 0, 2, 12, index)).toISOString(),
@@ -27,7 +29,7 @@ describeWithServer('the table of records', program, (executablePath) => {
       tags: index % 2 === 0 ? ['even'] : ['odd'],
       user_metadata: { customer: `c${index % 5}` },
     }));
-    const body = { log_stream_id: (stream as { id: string }).id, traces };
+    const body = { log_stream_id: stream, traces };
     expect((await service.request('POST', `/projects/${project.id}/traces`, body)).status).toBe(200);
     page = await pages.signedIn({ key: service.apiKey });
   });
@@ -123,6 +125,56 @@ describeWithServer('the table of records', program, (executablePath) => {
     await total('40 traces');
     expect((await heads())[1]).toBe('Name');
     await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  test('the times of the histogram narrow the table, by mouse and by keys; Back shows all', async () => {
+    await show();
+    await total('40 traces');
+    const bars = page.getByRole('slider', { name: 'Records over time' });
+    const box = (await bars.boundingBox()) as { x: number; y: number; width: number };
+    await page.mouse.move(box.x + 1, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2 - 2, box.y + 20, { steps: 3 });
+    await page.mouse.up();
+    await total('20 traces');
+    await page.reload();
+    await total('20 traces');
+    await page.goBack();
+    await total('40 traces');
+    await bars.focus();
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => bars.getAttribute('aria-valuetext')).toContain(': 1');
+    await page.keyboard.press('Enter');
+    await total('1 trace');
+    await page.goBack();
+    await total('40 traces');
+  });
+
+  test('the palette leads to pages, projects and pasted ids; the keys are shown', async () => {
+    await show();
+    await total('40 traces');
+    const { body } = await service.request('POST', `/projects/${project.id}/traces/search`, {
+      log_stream_id: stream,
+      limit: 1,
+    });
+    const [{ id, name }] = (body as { records: [{ id: string; name: string }] }).records;
+    await page.keyboard.press('Control+k');
+    await page.getByLabel('Project, page or id').fill(id);
+    await page.getByRole('option', { name }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/traces/${id}`);
+    await page.getByRole('treegrid').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByLabel('Project, page or id').fill('fail');
+    await page.getByRole('option', { name: 'Failures' }).waitFor();
+    await page.keyboard.press('Enter');
+    await total('4 traces');
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keys' });
+    await help.waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
   });
 
   test('two moments in the zone that was chosen narrow the table; the address has them in UTC', async () => {

@@ -7,6 +7,7 @@ import { setPreferences, usePreferences } from '../parts/preferences.ts';
 import { onSignedOut, signOut } from '../session/session.ts';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
 import styles from './Frame.module.css';
+import { Helpers } from './Helpers.tsx';
 import { UndoBar } from './UndoBar.tsx';
 
 /** What is around every page: where one is, who one is, and how one likes it. */
@@ -26,6 +27,7 @@ export function Frame() {
         <nav aria-label="Project" className={styles.where}>
           {projectId !== undefined && <ProjectName projectId={projectId} />}
         </nav>
+        <Helpers />
         <span className={styles.busy} data-busy={busy} aria-hidden="true" />
         <PreferencesMenu />
       </header>

@@ -32,10 +32,16 @@ export function RecordPanel({ run, kind, id, record, place, hasKeys, onMove }: P
     <aside className={styles.panel} aria-label="Record">
       <div className={styles.bar}>
         <button type="button" className="plain iconed" aria-label="Previous record" onClick={() => onMove(-1)}>
-          <Icon name="up" /> <kbd aria-hidden="true">k</kbd>
+          <Icon name="up" />{' '}
+          <span className="quiet" aria-hidden="true">
+            k
+          </span>
         </button>
         <button type="button" className="plain iconed" aria-label="Next record" onClick={() => onMove(1)}>
-          <Icon name="down" /> <kbd aria-hidden="true">j</kbd>
+          <Icon name="down" />{' '}
+          <span className="quiet" aria-hidden="true">
+            j
+          </span>
         </button>
         <span className={styles.place}>{place}</span>
         {kind === 'sessions' ? (

@@ -6,6 +6,7 @@ import { useKeys } from '../parts/useKeys.ts';
 import { ColumnsMenu } from './ColumnsMenu.tsx';
 import { withCondition } from './cellFilter.ts';
 import { FilterBar } from './FilterBar.tsx';
+import { Histogram } from './Histogram.tsx';
 import { NoRecords } from './NoRecords.tsx';
 import { RecordPanel } from './RecordPanel.tsx';
 import styles from './RecordsPage.module.css';
@@ -76,6 +77,7 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
         </span>
         {catalog && shown && <ColumnsMenu catalog={catalog} shown={shown} />}
       </div>
+      {view.question && <Histogram question={view.question} />}
       {error && <ErrorNote error={error} onRetry={retry} />}
       {isLoading && !view.problem && <LoadingNote what={kind} />}
       {total === 0 && !filter && <NoRecords view={view} />}

@@ -84,11 +84,15 @@ const asFilterColumn = ({ allowed_values, ...column }: Column): FilterColumn => 
   ...(allowed_values ? { allowed_values: allowed_values.map(String) } : {}),
 });
 
+/** The moment in UTC that a time of the address means. To the minute, so that the same question is asked for as long. */
+export function momentOf(text: string | undefined): string | undefined {
+  const now = new Date(Math.floor(Date.now() / 60_000) * 60_000);
+  return text === undefined ? undefined : timeOf(text, now);
+}
+
 /** A time that somebody mistyped in the address filters nothing. */
 function timeLeaf(operator: 'gte' | 'lt', text: string | undefined): FilterTree | undefined {
-  // To the minute, so that the same question is asked for as long.
-  const now = new Date(Math.floor(Date.now() / 60_000) * 60_000);
-  const value = text === undefined ? undefined : timeOf(text, now);
+  const value = momentOf(text);
   return value === undefined ? undefined : { filter: { type: 'date', column_id: 'created_at', operator, value } };
 }
 

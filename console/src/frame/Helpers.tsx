@@ -1,0 +1,50 @@
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useEffectEvent, useState } from 'react';
+import { Icon } from '../parts/Icon.tsx';
+import { useKeys } from '../parts/useKeys.ts';
+
+const Palette = lazy(async () => ({ default: (await import('./Palette.tsx')).Palette }));
+const Help = lazy(async () => ({ default: (await import('./Help.tsx')).Help }));
+
+/** What is there on every page: the palette (Ctrl-K), the keys (`?`), and the ways by `g`. */
+export function Helpers() {
+  const [open, setOpen] = useState<'palette' | 'help'>();
+  const { projectId } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const onClose = () => setOpen(undefined);
+  useKeys({
+    '?': () => setOpen('help'),
+    'g p': () => void navigate({ to: '/' }),
+    'g r': () => projectId !== undefined && void navigate({ to: '/p/$projectId/records', params: { projectId }, search: {} }),
+  });
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    setOpen('palette');
+  });
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKey(event);
+    document.addEventListener('keydown', listener);
+    return () => document.removeEventListener('keydown', listener);
+  }, []);
+  return (
+    <>
+      <button
+        type="button"
+        className="plain iconed"
+        aria-label="Go to (Ctrl-K)"
+        title="Go to (Ctrl-K)"
+        onClick={() => setOpen('palette')}
+      >
+        <Icon name="search" />
+      </button>
+      <button type="button" className="plain" aria-label="Keys" title="Keys (?)" onClick={() => setOpen('help')}>
+        ?
+      </button>
+      <Suspense>
+        {open === 'palette' && <Palette projectId={projectId} onClose={onClose} />}
+        {open === 'help' && <Help onClose={onClose} />}
+      </Suspense>
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, type PointerEvent, useState } from 'react';
+import { histogramQuery, type RecordHistogram } from '../data/histogram.ts';
+import type { RecordsQuestion } from '../data/records.ts';
+import { countText, timeText } from '../parts/format.ts';
+import { usePreferences } from '../parts/preferences.ts';
+import styles from './Histogram.module.css';
+import { momentOf, useRecordsAddress } from './useRecordsView.ts';
+
+/** Places of the first and last bucket that are marked. */
+interface Brush {
+  from: number;
+  to: number;
+}
+
+/** When records were logged and when they failed. Dragging over it, or Shift with the arrows and Enter, narrows the times. */
+export function Histogram({ question }: { question: RecordsQuestion }) {
+  const [{ from, to }, change] = useRecordsAddress();
+  const { data } = useQuery(histogramQuery(question, { start: momentOf(from), end: momentOf(to) }));
+  if (!data || data.count === 0 || data.buckets.length < 2) return null;
+  const choose = ({ from: one, to: other }: Brush) => {
+    const first = data.buckets[Math.min(one, other)];
+    const last = data.buckets[Math.max(one, other)];
+    if (first && last) change({ from: first.start_time, to: last.end_time, open: undefined });
+  };
+  return <Bars key={`${from} ${to}`} histogram={data} onChoose={choose} />;
+}
+
+function Bars({ histogram: { buckets }, onChoose }: { histogram: RecordHistogram; onChoose(brush: Brush): void }) {
+  const { zone } = usePreferences();
+  const [brush, setBrush] = useState<Brush>();
+  const [isDragging, setDragging] = useState(false);
+  const most = Math.max(1, ...buckets.map(({ count }) => count));
+  const placeOf = ({ currentTarget, clientX }: PointerEvent) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    return Math.min(buckets.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * buckets.length)));
+  };
+  const onPointerDown = (event: PointerEvent<HTMLDivElement>) => {
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setDragging(true);
+    setBrush({ from: placeOf(event), to: placeOf(event) });
+  };
+  const onPointerMove = (event: PointerEvent<HTMLDivElement>) => {
+    const at = placeOf(event);
+    setBrush(isDragging && brush ? { ...brush, to: at } : { from: at, to: at });
+  };
+  const onPointerUp = () => {
+    setDragging(false);
+    if (brush) onChoose(brush);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    if (event.key === 'Enter' && brush) onChoose(brush);
+    else if (step === 0) return;
+    const at = Math.min(buckets.length - 1, Math.max(0, (brush?.to ?? -1) + step));
+    if (step !== 0) setBrush(event.shiftKey && brush ? { ...brush, to: at } : { from: at, to: at });
+    event.preventDefault();
+  };
+  const [first, last] = brush ? [Math.min(brush.from, brush.to), Math.max(brush.from, brush.to)] : [0, buckets.length - 1];
+  const marked = buckets.slice(first, last + 1);
+  const sum = (key: 'count' | 'errors') => marked.reduce((all, one) => all + one[key], 0);
+  const moment = (text: string | undefined) => timeText(text ?? '', zone);
+  const said = `${moment(marked[0]?.start_time)} – ${moment(marked.at(-1)?.end_time)}: ${countText(sum('count'))}${sum('errors') > 0 ? `, ${countText(sum('errors'))} failed` : ''}`;
+  return (
+    <div className={styles.histogram}>
+      <div
+        role="slider"
+        aria-label="Records over time"
+        aria-valuemin={0}
+        aria-valuemax={buckets.length - 1}
+        aria-valuenow={brush?.to ?? 0}
+        aria-valuetext={said}
+        tabIndex={0}
+        className={styles.bars}
+        onPointerDown={onPointerDown}
+        onPointerMove={onPointerMove}
+        onPointerUp={onPointerUp}
+        onPointerLeave={() => !isDragging && setBrush(undefined)}
+        onKeyDown={onKeyDown}
+      >
+        <svg viewBox={`0 0 ${buckets.length} 100`} preserveAspectRatio="none" aria-hidden="true">
+          {brush && <rect className={styles.brush} x={first} width={last - first + 1} y={0} height={100} />}
+          {buckets.map(({ start_time, count, errors }, at) => (
+            <g key={start_time}>
+              <Bar at={at} className={styles.all} share={count / most} />
+              <Bar at={at} className={styles.failed} share={errors / most} />
+            </g>
+          ))}
+        </svg>
+      </div>
+      <p className={styles.said}>{said}</p>
+    </div>
+  );
+}
+
+function Bar({ at, share, className }: { at: number; share: number; className: string | undefined }) {
+  if (share === 0) return null;
+  const height = Math.max(3, share * 96);
+  return <rect className={className} x={at + 0.1} width={0.8} y={100 - height} height={height} />;
+}
