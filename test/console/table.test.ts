@@ -85,7 +85,9 @@ describeWithServer('the table of records', program, (executablePath) => {
     await show();
     await total('40 traces');
     await page.getByRole('columnheader', { name: 'Output' }).dragTo(page.getByRole('columnheader', { name: 'Name' }));
-    await expect.poll(heads).toEqual(['', 'Time', 'Output', 'Name', 'Input', 'Status', 'Latency', 'Tokens', 'Cost']);
+    await expect
+      .poll(heads)
+      .toEqual(['', 'Time', 'Output', 'Name', 'Input', 'Status', 'Latency', 'Tokens in', 'Tokens out', 'Cost']);
     await page.reload();
     await total('40 traces');
     expect((await heads())[2]).toBe('Output');

@@ -3,6 +3,7 @@ import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/
 import { useEffect } from 'react';
 import { home } from '../address/home.ts';
 import { currentUserQuery, projectQuery } from '../data/projects.ts';
+import { Icon } from '../parts/Icon.tsx';
 import { setPreferences, usePreferences } from '../parts/preferences.ts';
 import { onSignedOut, signOut } from '../session/session.ts';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
@@ -65,7 +66,10 @@ function PreferencesMenu() {
   return (
     <>
       <button type="button" popoverTarget="preferences" className="plain">
-        <span className="one-line">{user?.email ?? 'Account'}</span>
+        <span className={styles.person}>
+          <Icon name="user" />
+        </span>
+        <span className={styles.account}>{user?.email ?? 'Account'}</span>
       </button>
       <div popover="auto" id="preferences" className={`menu ${styles.menu}`}>
         <Choice

@@ -34,7 +34,9 @@ function Node({ value, name, depth }: { value: unknown; name: string | undefined
     <div>
       <button type="button" className={styles.toggle} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> {label}
-        <span className="quiet">{isList ? `${countText(size)} in a list` : `${countText(size)} keys`}</span>
+        <span className="quiet">
+          {isList ? `${countText(size)} in a list` : `${countText(size)} ${size === 1 ? 'key' : 'keys'}`}
+        </span>
       </button>
       {isOpen && (
         <div className={styles.inner}>

@@ -60,9 +60,10 @@ function Edge({ column: { id, label, width } }: { column: PlacedColumn }) {
     const place = [...(edge.parentElement?.parentElement?.children ?? [])].indexOf(edge.parentElement as Element);
     const tracks = grid?.style.getPropertyValue('--columns').match(/minmax\([^)]*\)|\S+/g) ?? [];
     const began = event.clientX;
-    let reached = width;
+    const shown = edge.parentElement?.getBoundingClientRect().width ?? width;
+    let reached = fittingWidth(shown);
     const onMove = ({ clientX }: globalThis.PointerEvent) => {
-      reached = fittingWidth(width + clientX - began);
+      reached = fittingWidth(shown + clientX - began);
       grid?.style.setProperty('--columns', tracks.map((track, at) => (at === place ? `${reached}px` : track)).join(' '));
     };
     const onEnd = () => {

@@ -9,9 +9,9 @@ import type { RecordsView } from './useRecordsView.ts';
 export function NoRecords({ view }: { view: RecordsView }) {
   const { data: project } = useQuery(projectQuery(view.projectId));
   const stream = view.streams?.find(({ id }) => id === view.run?.runId)?.name ?? 'default';
-  const code = `import { Logger, log } from 'assay/client';
+  const code = `import { Logger, log } from '@assay/client';
 
-const logger = new Logger({ apiUrl: ${JSON.stringify(home.api)}, project: ${JSON.stringify(project?.name ?? '…')}, logStream: ${JSON.stringify(stream)} });
+new Logger({ client: { apiUrl: ${JSON.stringify(home.api)} }, projectName: ${JSON.stringify(project?.name ?? '…')}, logStream: ${JSON.stringify(stream)} });
 export const answer = log({ kind: 'llm', name: 'answer' }, askTheModel);`;
   return (
     <EmptyNote title="Nothing is logged here yet">

@@ -3,11 +3,15 @@ import type { ShownColumn } from './recordColumns.ts';
 
 /** Pixels of the column that selects rows. */
 export const SELECT_WIDTH = 40;
+/** Pixels of a column for texts, before somebody changes it. */
+const LONG_TEXT = 320;
 const NARROWEST = 48;
 const WIDEST = 1_200;
 
 /** A column in its place: `left` is the distance in pixels at which a pinned one stays. */
 export interface PlacedColumn extends ShownColumn {
+  /** It takes a share of the room that is left over. */
+  grows: boolean;
   left: number | undefined;
 }
 
@@ -21,17 +25,19 @@ export function placed(
   let left = SELECT_WIDTH;
   return [...columns.filter(isPinned), ...columns.filter((one) => !isPinned(one))].map((column) => {
     const width = widths[column.id] ?? column.width;
-    const at = { ...column, width, left: isPinned(column) ? left : undefined };
+    const grows = width >= LONG_TEXT && widths[column.id] === undefined && !isPinned(column);
+    const at = { ...column, width, grows, left: isPinned(column) ? left : undefined };
     left += width;
     return at;
   });
 }
 
-/** Of a CSS grid; the last column takes what is left. */
+/** Of a CSS grid; columns of long texts take what is left, or room behind the last one where there is none. */
 export const templateOf = (columns: readonly PlacedColumn[]): string =>
   [
     `${SELECT_WIDTH}px`,
-    ...columns.map(({ width }, index) => (index === columns.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`)),
+    ...columns.map(({ width, grows }) => (grows ? `minmax(${width}px, 1fr)` : `${width}px`)),
+    ...(columns.some(({ grows }) => grows) ? [] : ['1fr']),
   ].join(' ');
 
 export const widthOf = (columns: readonly PlacedColumn[]): number =>

@@ -47,7 +47,8 @@ const usual: Record<RecordKind, readonly string[]> = {
     'output',
     'status_code',
     'metrics/duration_ns',
-    'metrics/num_total_tokens',
+    'metrics/num_input_tokens',
+    'metrics/num_output_tokens',
     'metrics/cost',
   ],
   spans: [
@@ -59,7 +60,8 @@ const usual: Record<RecordKind, readonly string[]> = {
     'model',
     'status_code',
     'metrics/duration_ns',
-    'metrics/num_total_tokens',
+    'metrics/num_input_tokens',
+    'metrics/num_output_tokens',
   ],
   sessions: [
     'created_at',
@@ -68,7 +70,8 @@ const usual: Record<RecordKind, readonly string[]> = {
     'input',
     'output',
     'metrics/duration_ns',
-    'metrics/num_total_tokens',
+    'metrics/num_input_tokens',
+    'metrics/num_output_tokens',
     'metrics/cost',
   ],
 };
@@ -106,7 +109,12 @@ export function shownColumns(ids: readonly string[], catalog: readonly Column[])
 /** Keys of the two maps are in no catalog, and compared as texts. */
 const mapType = (id: string): string | undefined => (/^(?:user|dataset)_metadata\//.test(id) ? 'text' : undefined);
 
-const shortLabels: Record<string, string> = { created_at: 'Time', status_code: 'Status' };
+const shortLabels: Record<string, string> = {
+  created_at: 'Time',
+  status_code: 'Status',
+  'metrics/num_input_tokens': 'Tokens in',
+  'metrics/num_output_tokens': 'Tokens out',
+};
 const labelOf = (id: string, column: Column | undefined): string =>
   shortLabels[id] ?? column?.label ?? id.slice(id.indexOf('/') + 1);
 

@@ -24,7 +24,9 @@ export function SessionPage() {
         <span>
           {countText(turns.length)} {turns.length === 1 ? 'turn' : 'turns'}
         </span>
-        <span>{countText(metrics.num_total_tokens)} tokens</span>
+        <span>
+          {countText(metrics.num_input_tokens)} → {countText(metrics.num_output_tokens)} tokens
+        </span>
         <span>{costText(metrics.cost)}</span>
       </p>
       <ol className={styles.turns}>

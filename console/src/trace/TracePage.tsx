@@ -75,7 +75,9 @@ function Trace({ projectId, trace }: { projectId: string; trace: Parameters<type
           <Time at={String(trace.created_at)} />
           <span>{countText(rows.length - 1)} spans</span>
           <span>{durationText(metrics.duration_ns)}</span>
-          <span>{countText(metrics.num_total_tokens)} tokens</span>
+          <span>
+            {countText(metrics.num_input_tokens)} → {countText(metrics.num_output_tokens)} tokens
+          </span>
           <span>{costText(metrics.cost)}</span>
           {failures > 0 && <span className="bad">{countText(failures)} failed</span>}
           {typeof trace.session_id === 'string' && trace.session_id !== trace.id && (
