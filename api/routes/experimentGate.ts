@@ -75,7 +75,7 @@ export function experimentGateRoutes({ gate, experiments, mayUpdate }: Experimen
       path: '/projects/{project_id}/experiments/{experiment_id}/approval',
       summary: 'Approve an experiment as a baseline',
       description:
-        'A gate with the pick `approved` takes the newest of a series that is approved. 409 for an experiment that has not run to its end, has no rows, or all rows of which failed.',
+        'A gate with the pick `approved` takes the newest of a series that is approved. 409 for an experiment that has not run to its end, or all rows of which failed.',
       tag: 'Experiments',
       access: { project: 'update' },
       params: ExperimentParams,

@@ -5,7 +5,7 @@ import { mustHaveEnded } from './mustHaveEnded.ts';
 /**
  * Approves an experiment as a baseline of later runs of its series.
  * @param by who approves; null takes the approval back, whatever became of the run
- * @throws ServiceError `NotFound`, and `Conflict` for one that nothing could be held against: it has not run to its end, it has no rows, or all of them failed
+ * @throws ServiceError `NotFound`, and `Conflict` for one that nothing could be held against: it has not run to its end, or all its rows failed
  */
 export async function approveExperiment(
   { find, approve }: Pick<ExperimentStore, 'find' | 'approve'>,
@@ -24,8 +24,6 @@ export async function approveExperiment(
 function mustBeFit(experiment: NonNullable<Awaited<ReturnType<ExperimentStore['find']>>>): void {
   mustHaveEnded(experiment);
   const { rows = 0, rowsFailed } = experiment.aggregates ?? {};
-  if (experiment.state === 'idle' && rows === 0)
-    throw new ServiceError('Conflict', `${JSON.stringify(experiment.name)} has no rows yet: nothing can be held against it`);
   if (rows > 0 && rows === rowsFailed)
     throw new ServiceError(
       'Conflict',
