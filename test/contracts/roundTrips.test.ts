@@ -150,6 +150,13 @@ describeWithServer('how many round trips to Postgres one request waits for', pos
       expect(trips.map(({ text }) => text)).not.toContain('connect');
     });
 
+    test('a root without input and output: one more, for what spans before it said', async () => {
+      const root = () =>
+        send('POST', '/otel/v1/traces', otlpSpan({}, {}), { 'Service-API-Key': API_KEY, project: 'trips', logstream: 'main' });
+      await root();
+      expectAtMost(4, await tripsOf(root));
+    });
+
     test('an update that waits for its record: three more', async () => {
       const id = newId();
       const update = () =>

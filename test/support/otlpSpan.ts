@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
-/** An export request in JSON of one new root span; `resource` are text attributes of its resource. */
-export const otlpSpan = (resource: Record<string, string> = {}) => ({
+const attributesOf = (texts: Record<string, string>) =>
+  Object.entries(texts).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+
+/** An export request in JSON of one new root span; `resource` and `attributes` are texts of its resource and of itself. */
+export const otlpSpan = (
+  resource: Record<string, string> = {},
+  attributes: Record<string, string> = { 'input.value': 'q', 'output.value': 'a' },
+) => ({
   resourceSpans: [
     {
-      resource: { attributes: Object.entries(resource).map(([key, stringValue]) => ({ key, value: { stringValue } })) },
+      resource: { attributes: attributesOf(resource) },
       scopeSpans: [
         {
           spans: [
@@ -14,6 +20,7 @@ export const otlpSpan = (resource: Record<string, string> = {}) => ({
               name: 'first',
               startTimeUnixNano: '1770000000000000000',
               endTimeUnixNano: '1770000001000000000',
+              attributes: attributesOf(attributes),
             },
           ],
         },
