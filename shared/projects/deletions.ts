@@ -17,7 +17,7 @@ const SETTLE_MS = 60_000;
  * Seconds after a deletion for which a write to what was deleted may come to the store: its process stood still while it was on its way, or died. One that
  * comes back later than that says so itself (`ErasureNotes.noteLate`).
  */
-export const LATE_SECONDS = 24 * 3_600;
+const LATE_SECONDS = 24 * 3_600;
 
 /**
  * Deletes a project, or one run of it, with its records. The metadata goes first, so that nothing is added while the records go. What was let in

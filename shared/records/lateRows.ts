@@ -16,12 +16,15 @@ interface LateDeps {
   writer: Pick<RecordWriter, 'exclusively'>;
 }
 
+/** The insert of a process that has died comes within minutes. One that stood still and comes back settles its insert itself, however late. */
+export const LATE_ROWS_SECONDS = 3_600;
+
 /**
  * Removes what was on its way to the store when its process stood still or died, and came after the records had been deleted. No read of a trace finds
  * these rows. A record that came whole stays: it was logged anew.
  * @param seconds how long ago a deletion may be
  */
-export async function removeLateRows({ late, store, writer }: LateDeps, seconds: number): Promise<void> {
+export async function removeLateRows({ late, store, writer }: LateDeps, seconds = LATE_ROWS_SECONDS): Promise<void> {
   for (const run of await late.runs(seconds)) {
     if ((await late.ids(run, seconds)).length === 0) continue;
     // A write that is under way has stored keys, and not yet the records.

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOUR_MS, MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
-import { LATE_SECONDS } from '../projects/deletions.ts';
 import type { Expiries, RetentionStore } from '../projects/retention.ts';
 import type { DeleteRecords, RunRef } from '../projects/runs.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -204,7 +203,7 @@ export function openRecords(deps: RecordsDeps): Records {
         // Whoever has the run to itself finishes what was cut off there.
         async run() {
           for (const run of await erasures.unfinished()) await writer.exclusively(run, async () => {});
-          await removeLateRows({ late: deps.late, store: deps.store, writer }, LATE_SECONDS);
+          await removeLateRows({ late: deps.late, store: deps.store, writer });
         },
       },
       {

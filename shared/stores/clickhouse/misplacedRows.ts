@@ -84,7 +84,9 @@ const RECENTLY = 'deleted_at >= now64(6) - INTERVAL {seconds:UInt32} SECOND';
 /** What came after a deletion is looked for by the ids that deletions have noted: reads and writes do not look for it. */
 export function clickhouseLateRows(clickhouse: ClickHouse): LateRows {
   const deleted = `SELECT id FROM deleted_records WHERE ${IN_RUN} AND ${RECENTLY}`;
-  const below = `SELECT id FROM trace_members WHERE ${IN_RUN} AND trace_id IN (${deleted})`;
+  const inTraces = ['trace_members', 'record_keys'].map(
+    (table) => `SELECT id FROM ${table} WHERE ${IN_RUN} AND trace_id IN (${deleted})`,
+  );
   return {
     runs: (seconds) =>
       clickhouse.query({
@@ -99,7 +101,7 @@ export function clickhouseLateRows(clickhouse: ClickHouse): LateRows {
     ids: (run, seconds) =>
       clickhouse.query({
         name: 'late rows of deleted records',
-        sql: `SELECT DISTINCT id FROM (${misplacedSql(`(${deleted} UNION ALL ${below})`)}) LIMIT ${MAX_LATE}`,
+        sql: `SELECT DISTINCT id FROM (${misplacedSql(`(${[deleted, ...inTraces].join(' UNION ALL ')})`)}) LIMIT ${MAX_LATE}`,
         params: { ...runParams(run), seconds },
         row: (row) => (row as { id: string }).id,
       }),
