@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { searchAttributes } from '../../shared/experiments/workflow.ts';
@@ -375,10 +374,14 @@ describe('a Temporal dev server', () => {
   test('a killed guard and then a killed owner leave nothing either', async () => {
     const { child, serverPid, watchdogPid } = await startOwner(await dataFolder());
     process.kill(watchdogPid, 'SIGKILL');
-    await until(() => isGone(watchdogPid), 5_000, 'the guard was reaped, so its end was seen');
-    await delay(100); // the owner, idle, starts the next guard at once
+    const ofOwner = () =>
+      execFileSync('ps', ['-o', 'pid=', '--ppid', `${child.pid}`], { encoding: 'utf8' })
+        .split('\n')
+        .map(Number);
+    const hasNext = () => ofOwner().some((pid) => pid !== 0 && pid !== serverPid && pid !== watchdogPid);
+    await until(async () => (await isGone(watchdogPid)) && hasNext(), 15_000, 'the next guard is there');
     child.kill('SIGKILL');
-    await until(() => isGone(serverPid), 5_000, 'the server is gone');
+    await until(() => isGone(serverPid), 15_000, 'the server is gone');
   });
 
   test('a server left by a kill of owner and guard together is ended by the next start', async () => {
