@@ -21,7 +21,7 @@ import { projectRoles } from '../shared/wire/accounts.ts';
 import { admin, fillLists, maker, otherProject, project, stranger } from '../test/support/listedThings.ts';
 import { openSeededDatabase } from '../test/support/seedPostgres.ts';
 
-/** What no list question may exceed. */
+/** Milliseconds for which a list question may hold the event loop. */
 const BLOCK_MS = 50;
 
 /**

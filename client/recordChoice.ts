@@ -1,7 +1,7 @@
 import { ValueError } from './errors.ts';
 import type { OperationOptions } from './project.ts';
 
-/** What holds records: exactly one of these. */
+/** The run that holds records: exactly one of these. */
 export interface RunChoice {
   logStreamId?: string | undefined;
   experimentId?: string | undefined;

@@ -7,7 +7,7 @@ export interface RecordHistogramOptions extends RecordChoice {
   startTime?: Date | string | undefined;
   /** Before this time; absent: through the last record that matches. */
   endTime?: Date | string | undefined;
-  /** Of equal width, 1 to 500; default 60. */
+  /** Number of buckets of equal width, 1 to 500; default 60. */
   buckets?: number | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface RecordSearchDeps {
   metrics: MetricDefinitions;
 }
 
-/** What routes ask for, by the name in their paths. */
+/** Kinds of records that routes ask for, by the name in their paths. */
 export const searched: readonly { name: 'traces' | 'spans' | 'sessions'; kinds: readonly RecordKind[] }[] = [
   { name: 'traces', kinds: ['trace'] },
   { name: 'spans', kinds: spanKinds },

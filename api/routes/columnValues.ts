@@ -17,7 +17,7 @@ const route = { method: 'post', tag: 'Records', access: { project: 'read' }, par
 const description =
   'Under the filter of a search. In a large run the newest 100,000 records that match are counted: `num_records_counted` of `num_records`.';
 
-/** What the columns of traces, spans and sessions hold. */
+/** Values of the columns of traces, spans and sessions. */
 export const columnValueRoutes = (deps: ColumnValueDeps): Endpoint[] =>
   searched.flatMap(({ name, kinds }) => [
     endpoint({

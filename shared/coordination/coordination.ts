@@ -115,7 +115,7 @@ export interface CallGate {
    * @throws as `acquire` does
    */
   enter(key: string, limits: () => CallLimits, options: EnterOptions): Promise<CallPermit>;
-  /** What holds back the calls of `key` that wait in this process; undefined where none waits. */
+  /** Returns the limit that holds back the calls of `key` in this process; undefined where none waits. */
   heldBack(key: string): HeldBack | undefined;
   /** Says that the limits of `key` are not what they were. */
   changed(key: string): void;

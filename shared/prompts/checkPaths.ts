@@ -9,7 +9,7 @@ const ROWS_AT_A_TIME = 1000;
 /** Paths and their neighbours that an error names. */
 const MAX_NAMED = 100;
 
-/** What a template's paths are looked for in. */
+/** The rows in which a template's paths must exist. */
 export interface PathData {
   rowCount: number;
   columnNames: readonly string[];

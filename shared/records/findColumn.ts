@@ -9,7 +9,7 @@ import { meantName } from '../identifiers/closestNames.ts';
 export type FindColumn = (id: string) => ColumnDef;
 
 export interface ColumnFinder extends FindColumn {
-  /** Whether the id is that of one column; false where it names several. */
+  /** True where the id is that of one column; false where it names several. */
   knows(id: string): boolean;
 }
 

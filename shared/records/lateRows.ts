@@ -2,7 +2,7 @@ import type { RunRef } from '../projects/runs.ts';
 import type { RecordStore } from './recordStore.ts';
 import type { RecordWriter } from './recordWriter.ts';
 
-/** What a deletion of late has left to a write that came after it. */
+/** Rows that a write has left which came after the deletion of its records. */
 export interface LateRows {
   /** Runs from which records were deleted in the last `seconds`. */
   runs(seconds: number): Promise<RunRef[]>;

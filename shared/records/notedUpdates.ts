@@ -101,7 +101,7 @@ export class NotedUpdates implements UnsettledUpdates {
 
   /** Notes an update. @returns where its record is; undefined where it was not noted: it is to be written as any change */
   add(run: RunRef, { id, of, update }: UpdateChange): WrittenRecord | undefined {
-    // What clients write to an experiment makes its figures outdated, which is noted with the write.
+    // A client's write to an experiment makes its figures outdated, which is noted with the write.
     const place = run.kind === 'log_stream' ? this.#places.get(placeName(run, id)) : undefined;
     if (!place || !isOf(of, place) || this.#closed.has(lockOf(run)) || this.#deps.isTaken(run, id)) return undefined;
     const change: UpdateChange = { action: 'update', id, of, update, at: this.#deps.clock.next().at };

@@ -211,7 +211,7 @@ export function hanging(
 ): { record: StoredRecord; above: StoredRecord | undefined }[] {
   const root = records.find(({ id }) => id === trace?.id);
   const top = { above: root, depth: 0 };
-  /** What hangs below a record is listed below this one. */
+  /** By the id of a record: the record that those below it hang on, and how deep. */
   const below = new Map([[trace?.id ?? null, top]]);
   const spans = inRunOrder(
     records.filter((record) => record !== root),

@@ -14,7 +14,7 @@ export interface WaitingTrace {
 export interface WaitingTraceStore {
   /** Those that are known keep their time, and are kept together with what is known of them. */
   keep(waiting: readonly WaitingTrace[], waitMs: number): Promise<void>;
-  /** What is known of these, of those that wait. */
+  /** Returns those of these traces that wait. */
   find(traceIds: readonly string[]): Promise<WaitingTrace[]>;
   /** Those whose wait is over, the first ones first. */
   due(limit: number): Promise<WaitingTrace[]>;

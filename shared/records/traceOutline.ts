@@ -5,7 +5,7 @@ import { hanging, type ReadDeps, recordsOfTrace } from './read.ts';
 import type { StoredRecord } from './record.ts';
 import { keyOf, withUsage } from './searchRecords.ts';
 
-/** What an outline reads of each record. */
+/** The fields of each record that an outline reads. */
 const fields = ['name', 'parent_id', 'step_number', 'status_code', 'error_message', 'model', 'metrics', 'trace_is_complete'];
 
 /**

@@ -30,7 +30,7 @@ export interface SavedViewStore {
 export interface SavedViewDeps {
   views: SavedViewStore;
   newId: () => string;
-  /** Whether the caller may change the project: then also the shared views of others. */
+  /** True where the caller may change the project, and so the shared views of others. */
   mayUpdate(caller: Caller, projectId: string): Promise<boolean>;
 }
 

@@ -22,11 +22,11 @@ export const ColumnValuesRequest = z
   .meta({ id: 'ColumnValuesRequest' });
 
 const looked = {
-  /** Of so many of the newest records that match: all of them, but in a large run. */
+  /** Number of the newest matching records that were counted: all of them, but in a large run. */
   num_records_counted: z.int(),
   /** All records that match. */
   num_records: z.int(),
-  /** Whether there are more than these. */
+  /** True where there are more than these. */
   has_more: z.boolean(),
 };
 

@@ -21,7 +21,7 @@ const content = {
   kind: z.enum(['traces', 'spans', 'sessions']),
   /** As searches take it; null: all records. */
   filter_tree: orNull(FilterExpression),
-  /** Of `created_at`: from the one on and before the other, as a time or as one ago (`15m`, `24h`, `7d`); null: without an end. */
+  /** Bounds of `created_at`: from the one on and before the other, as a time or as one ago (`15m`, `24h`, `7d`); null: without an end. */
   start: Moment,
   end: Moment,
   /** Ids of the columns in their order; null: the usual ones. */

@@ -24,7 +24,7 @@ export const TraceOutlineResponse = z
         cost: z.array(z.number().nullable()),
         model: z.array(z.string().nullable()),
         status_code: z.array(z.int().nullable()),
-        /** Whether it failed: with an error message, or a status code from 400 on. */
+        /** True where it failed: with an error message, or a status code from 400 on. */
         failed: z.array(z.boolean()),
       })
       .describe(

@@ -81,7 +81,7 @@ describeWithServer('an insert that comes to the record store after what it is of
     stores.database.query(
       "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()",
     );
-  /** What the recurring jobs do about deletions since `began`, a time in ms: those of the tests before take their time. */
+  /** Does the work of the recurring jobs for deletions since `began`, a time in ms: those of the tests before take their time. */
   const sweep = async (process: ReturnType<Stores['processOf']>, began: number) => {
     await finishProjectDeletions(process.deletion, 0);
     const store = clickhouseRecordStore(stores.clickhouse);
@@ -111,7 +111,7 @@ describeWithServer('an insert that comes to the record store after what it is of
   type Late = Awaited<ReturnType<typeof lateProcess>>;
   const fresh = () => ({ id: newId(), callId: newId() });
   type Ids = ReturnType<typeof fresh>;
-  /** What the late process sends, of a trace and its model call that are stored. */
+  /** Requests of the late process, of a trace and its model call that are stored. */
   const writes = {
     'a trace that is logged again': (late: Late, run: RunRef, { id, callId }: Ids) =>
       late.log(run, [traceOf(id, callId, 'late', [{ type: 'tool', id: newId(), input: 'new' }])]),
@@ -168,7 +168,7 @@ describeWithServer('an insert that comes to the record store after what it is of
       if (deleted !== 'trace') expect(await stores.rows(run)).toEqual(nothing);
       expect(await isWhole(run)).toBe(true);
       const left = await idsIn('records', run);
-      // Who comes back logs the trace anew, whole.
+      // A process that comes back logs the trace anew, whole.
       expect(left.includes(ids.id)).toBe(answered === 'stored');
       expect([kept.id, kept.callId].every((id) => left.includes(id))).toBe(deleted === 'trace');
     },

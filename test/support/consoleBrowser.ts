@@ -62,7 +62,7 @@ export async function consoleBrowser(executablePath: string, serviceUrl: string)
   };
 }
 
-/** What axe finds on a page: the rule, and the first element that breaks it. */
+/** Returns what axe finds on a page: the rule, and the first element that breaks it. */
 export async function axeViolations(page: Page): Promise<[string, string | undefined][]> {
   await page.evaluate(axe);
   const found = await page.evaluate(() =>

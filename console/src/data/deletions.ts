@@ -61,7 +61,7 @@ export async function deleteNow(one: Deletion): Promise<void> {
   }
 }
 
-// Whoever leaves cannot undo it any more, and has asked for it: it is sent with the last breath of the page.
+// A person who leaves cannot undo it any more, and has asked for it: the page sends it as it goes.
 addEventListener('pagehide', () => {
   for (const one of all.filter(({ state }) => state === 'waiting')) {
     clearTimeout(one.timer);

@@ -2,12 +2,12 @@ import { queryOptions } from '@tanstack/react-query';
 import type { RecordKind } from './records.ts';
 import { send } from './service.ts';
 
-/** What an id belongs to. */
+/** The record or thing that an id belongs to. */
 export interface FoundThing {
   kind: RecordKind | 'project';
   id: string;
   name: string;
-  /** Of a span. */
+  /** Set for a span. */
   traceId: string | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface Selection {
   count: number;
 }
 
-/** What a search, export or deletion takes to find just these. */
+/** The selection that a search, export or deletion takes to find just these. */
 export function filterOf({ records }: Selection): FilterTree | undefined {
   if ('filter' in records) return records.filter;
   return { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: records.ids } };

@@ -25,7 +25,7 @@ export async function send<T>(path: string, given: Call = {}): Promise<T> {
 export const download = (path: string, body: object): Promise<ReadableStream<Uint8Array>> =>
   client.download(path, { body, headers: ofPage, repeatable: true });
 
-/** A request that the browser sends although the page is going; nobody reads its answer. */
+/** A request that the browser sends although the page is going; its answer is not read. */
 export const sendAtEnd = (path: string, body: object): void => {
   const fetchOn: typeof fetch = (url, request) => fetch(url, { ...request, keepalive: true });
   const last = new ServiceClient({ apiUrl: `${home.api}/v2`, token: accessToken, retries: 0, fetch: fetchOn });

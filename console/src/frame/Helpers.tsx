@@ -6,7 +6,7 @@ import { useKeys } from '../parts/useKeys.ts';
 const Palette = lazy(async () => ({ default: (await import('./Palette.tsx')).Palette }));
 const Help = lazy(async () => ({ default: (await import('./Help.tsx')).Help }));
 
-/** What is there on every page: the palette (Ctrl-K), the keys (`?`), and the ways by `g`. */
+/** The parts of every page: the palette (Ctrl-K), the keys (`?`), and the ways by `g`. */
 export function Helpers() {
   const [open, setOpen] = useState<'palette' | 'help'>();
   const { projectId } = useParams({ strict: false });

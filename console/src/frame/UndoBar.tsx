@@ -3,7 +3,7 @@ import { sentenceOf } from '../parts/ErrorNote.tsx';
 import { useNotice } from '../parts/notice.ts';
 import styles from './Frame.module.css';
 
-/** What was just done, and deletions as long as they can be taken back. */
+/** Shows the last actions, and deletions as long as they can be taken back. */
 export function UndoBar() {
   const deletions = useDeletions().filter(({ state }) => state !== 'sent');
   const notice = useNotice();

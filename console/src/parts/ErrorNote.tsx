@@ -20,7 +20,7 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: (() =>
   );
 }
 
-/** What went wrong, in words for the person. */
+/** The error in words for the person. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ConnectionError) return 'The service does not answer. Is it running, and is this machine connected?';
   if (error instanceof HttpStatusError) {

@@ -10,7 +10,7 @@ interface Named {
 
 interface Props<T extends Named> {
   title: string;
-  /** What there is to choose from, by a part of its name. */
+  /** Finds the choices by a part of their name. */
   query(name: string): UseQueryOptions<T[], Error, T[], string[]>;
   /** Makes one of this name. @returns its id */
   create(name: string): Promise<string>;

@@ -9,7 +9,7 @@ import { TextOrJson } from './TextOrJson.tsx';
 /** Messages on the page at first, and more with each step. */
 const PIECE = 50;
 
-/** Who said what, in order, with the tools that were called and what they answered. Of a long conversation the last messages are there first. */
+/** A conversation in order, with the tools that were called and their answers. A long one shows its last messages first. */
 export function Conversation({ messages }: { messages: readonly Message[] }) {
   const [shown, setShown] = useState(PIECE);
   const first = Math.max(0, messages.length - shown);

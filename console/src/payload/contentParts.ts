@@ -18,7 +18,7 @@ export function contentPartsOf(content: unknown): ContentPart[] {
   return (Array.isArray(content) ? content : [content]).map(partOf);
 }
 
-/** Whether a list is the content of one message: texts, images and files. */
+/** Returns true for a list that is the content of one message: texts, images and files. */
 export const isContent = (value: unknown): value is unknown[] =>
   Array.isArray(value) &&
   value.length > 0 &&

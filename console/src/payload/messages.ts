@@ -6,7 +6,7 @@ export interface Message {
   role: string;
   parts: ContentPart[];
   toolCalls: { name: string; arguments: string }[];
-  /** Of a tool's answer: the name of the tool that was called. */
+  /** The tool that was called; set for a tool's answer. */
   answerOf: string | undefined;
 }
 

@@ -12,7 +12,7 @@ import styles from './RecordsPage.module.css';
 
 interface Props {
   selection: Selection;
-  /** Of all that fit the filter. */
+  /** Number of records that fit the filter. */
   total: number;
   loaded: readonly { id: string }[];
   onAll(): void;
@@ -22,7 +22,7 @@ interface Props {
 /** As many ids as a browser sends when its page goes. */
 const MOST_TO_DELETE = 1_000;
 
-/** What can be done with the records that are chosen. */
+/** Actions on the records that are chosen. */
 export function SelectionBar({ selection, total, loaded, onAll, onClear }: Props) {
   const { projectId } = selection.run;
   const mayExport = useMay(projectId, 'export_data');

@@ -19,7 +19,7 @@ export function contentOf({ id, type }: ShownColumn, value: unknown) {
   return lineText(messagesText(value));
 }
 
-/** Of messages, the text of the last: an input's question, an output's answer. */
+/** Returns the text of the last message: an input's question, an output's answer. */
 function messagesText(value: unknown): unknown {
   const last = Array.isArray(value) ? value.at(-1) : value;
   const content = (last as { content?: unknown } | null | undefined)?.content;

@@ -32,7 +32,7 @@ export function placed(
   });
 }
 
-/** Of a CSS grid; columns of long texts take what is left, or room behind the last one where there is none. */
+/** Widths for a CSS grid; columns of long texts share the rest, or an empty column takes it where there is none. */
 export const templateOf = (columns: readonly PlacedColumn[]): string =>
   [
     `${SELECT_WIDTH}px`,

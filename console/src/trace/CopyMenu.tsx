@@ -5,7 +5,7 @@ import { useCopy } from '../parts/useCopy.ts';
 import { useKeys } from '../parts/useKeys.ts';
 import { copies } from './copies.ts';
 
-/** What one may want of a record elsewhere: its address, its id, itself in several forms. */
+/** Copies a record for use elsewhere: its address, its id, itself in several forms. */
 export function CopyMenu({ record, projectId }: { record: RecordNode; projectId: string }) {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);

@@ -158,7 +158,7 @@ interface TypedProps {
   placeholder?: string;
 }
 
-/** What is typed counts when Enter is pressed or the field is left. */
+/** A field whose text counts when Enter is pressed or the field is left. */
 function Typed({ kind, value, onRate, ...field }: TypedProps) {
   const before = value === undefined ? '' : String(value);
   return (

@@ -7,7 +7,7 @@ const pathOf = ({ type, id }: RecordNode, projectId: string): string => {
   return `/v2/projects/${projectId}/${kind}/${id}`;
 };
 
-/** What can be copied of a record, by the name in the menu. None has a secret in it: the key is read from SERVICE_API_KEY. */
+/** The forms in which a record is copied, by the name in the menu. None has a secret in it: the key is read from SERVICE_API_KEY. */
 export const copies: readonly (readonly [name: string, text: (record: RecordNode, projectId: string) => string])[] = [
   ['Link to this place', () => window.location.href],
   ['Id', ({ id }) => id],

@@ -6,7 +6,7 @@ import type { ClickHouse } from './clickHouse.ts';
 import { inChunks } from './inChunks.ts';
 import { LEFT } from './tables.ts';
 
-/** What says, beside its id, where a row is. */
+/** The columns that say, beside its id, where a row is. */
 const PLACES = {
   records: { id: 'id', place: 'created_at', type: TIME },
   metric_values: { id: 'record_id', place: 'record_created_at', type: TIME },
@@ -81,7 +81,7 @@ export async function removeMisplaced(clickhouse: ClickHouse, run: RunRef, ids: 
 
 const RECENTLY = 'deleted_at >= now64(6) - INTERVAL {seconds:UInt32} SECOND';
 
-/** What came after a deletion is looked for by the ids that deletions have noted: reads and writes do not look for it. */
+/** Finds rows that came after a deletion by the ids that deletions have noted: reads and writes need not check for them. */
 export function clickhouseLateRows(clickhouse: ClickHouse): LateRows {
   const deleted = `SELECT id FROM deleted_records WHERE ${IN_RUN} AND ${RECENTLY}`;
   const inTraces = ['trace_members', 'record_keys'].map(

@@ -4,7 +4,7 @@ import { listedSql } from './assetAccess.ts';
 import { type Binder, conditionsOf, createBinder, idCondition, looksUp, textCondition } from './conditions.ts';
 import { byChange, byCreation, byName, type Listing, orderedBy, timeKey } from './listScan.ts';
 
-/** What finds and orders datasets. Hidden datasets are found by name or id only. */
+/** Filters and orders of datasets. Hidden datasets are found by name or id only. */
 export function datasetListing({ viewer, filters, sort }: Pick<DatasetQuery, 'viewer' | 'filters' | 'sort'>): Listing {
   const { values, bind } = createBinder();
   const isOne = (filter: DatasetFilter) => (filter.name === 'name' || filter.name === 'id') && filter.operator === 'eq';

@@ -16,9 +16,9 @@ export interface Listing {
   /** The order of the list where it is not that of `walk`, which then orders what is equal. */
   by?: { sql: string; descending: boolean; nullsFirst: boolean } | undefined;
   joins?: string;
-  /** Conditions for which each row is looked at. */
+  /** Conditions that are evaluated for each row. */
   conditions: readonly string[];
-  /** What the placeholders of all these texts stand for. */
+  /** The values of the placeholders of all these texts. */
   values: readonly unknown[];
 }
 
@@ -112,7 +112,7 @@ export async function listedItems<T extends { id: string }>(
   return { items: await inPieces(ids, async (piece) => inOrder(piece, await read(piece), row)), hasMore };
 }
 
-/** What is looked up by id rather than looked at row by row. */
+/** So many rows at most are read by their ids; more are read in the order of the list. */
 const FEW = 1_000;
 
 /**
@@ -124,7 +124,7 @@ export async function fewIds(database: Database, sql: string, values: readonly u
   return rows.length > FEW ? undefined : rows.map(idOf);
 }
 
-/** What `reads.sql` makes of the rows `listed` of one statement after the other. @param reads `each` are the columns of `listed` */
+/** Returns what `reads.sql` makes of the rows `listed` of one statement after the other. @param reads `each` are the columns of `listed` */
 export async function* slices(
   database: Database,
   listing: Listing,
@@ -161,7 +161,7 @@ function sliceSql(listing: Listing, rows: number, reads: { each?: string; sql: s
       (${reads.sql}) AS found`;
 }
 
-/** What {@link readFound} reads: the ids in the order of the list, and what they are ordered by. */
+/** The statement that {@link readFound} reads: the ids in the order of the list, and the values they are ordered by. */
 function foundSql({ by }: Listing): string {
   const key = by ? `list_key ${by.descending ? 'DESC' : 'ASC'} NULLS ${by.nullsFirst ? 'FIRST' : 'LAST'}, ` : '';
   const keys = by ? `json_agg(list_key ORDER BY ${key}list_place)::text` : 'NULL';

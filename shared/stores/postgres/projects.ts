@@ -103,7 +103,7 @@ function condition(filter: ProjectQuery['filters'][number], bind: Binder['bind']
   }
 }
 
-/** Of several projects of one name, the one that the viewer has seen longest is the first: nobody takes another's place by giving one away. */
+/** Puts first, of several projects of one name, the one that the viewer has seen longest: a project that is given away takes no other's place. */
 function order(viewer: Viewer, { filters, sort }: ProjectQuery, bind: Binder['bind']): Pick<Listing, 'walk' | 'by'> {
   const walks = { name: byName, created_at: byCreation };
   if (!sort && filters.some((filter) => filter.name === 'name' && filter.operator === 'eq'))

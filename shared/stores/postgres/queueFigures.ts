@@ -19,7 +19,7 @@ export const annotatedByUser = `coalesce((SELECT jsonb_object_agg(tracked.user_i
 export const membershipOf = (userId: string) =>
   `(SELECT m.role FROM annotation_queue_users m WHERE m.queue_id = q.id AND m.user_id = ${userId})`;
 
-/** What a list of queues is ordered and filtered by. */
+/** Orders and filters of a list of queues. */
 export const sortSql = {
   name: 'q.name',
   created_at: 'q.created_at',

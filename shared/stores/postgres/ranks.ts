@@ -14,7 +14,7 @@ export async function ranksIn(
 ): Promise<(groupId: string, score: number) => number> {
   const scores = [...new Set(scored.map(({ score }) => score))].sort((a, b) => b - a);
   const lowest = scores.at(-1);
-  /** Of each group, how many experiments are between each of the scores and the one above it, without the one itself. */
+  /** Counts for each group how many experiments are between each of the scores and the one above it, without the one itself. */
   const between = new Map<string, number[]>();
   if (lowest !== undefined) {
     const groupIds = [...new Set(scored.map(({ groupId }) => groupId))];
