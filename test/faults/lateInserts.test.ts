@@ -22,6 +22,8 @@ import { startTcpProxy } from '../support/tcpProxy.ts';
 
 type Stores = Awaited<ReturnType<typeof openDeletionStores>>;
 
+/** The job may wait so long for a run's lock between its statements. */
+const WAIT_FOR_LOCK_SECONDS = 10;
 const nothing = { records: 0, record_keys: 0, trace_members: 0, metric_values: 0 };
 /** A trace with a score, a model call below it and, where it is logged again, a tool. */
 const traceOf = (id: string, callId: string, output: string, more: object[] = []) => ({
@@ -81,13 +83,16 @@ describeWithServer('an insert that comes to the record store after what it is of
     stores.database.query(
       "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()",
     );
-  /** Does the work of the recurring jobs for deletions since `began`, a time in ms: those of the tests before take their time. */
+  /**
+   * Does the work of the recurring jobs for deletions since `began`, a time in ms: those of the tests before take their time. The window ends when each
+   * statement runs, not when the job begins, so it is wider than what has passed.
+   */
   const sweep = async (process: ReturnType<Stores['processOf']>, began: number) => {
     await finishProjectDeletions(process.deletion, 0);
     const store = clickhouseRecordStore(stores.clickhouse);
     await removeLateRows(
       { late: clickhouseLateRows(stores.clickhouse), store, writer: process.writer },
-      Math.ceil((Date.now() - began) / 1000),
+      Math.ceil((Date.now() - began) / 1000) + WAIT_FOR_LOCK_SECONDS,
     );
   };
   const idsIn = async (table: string, run: RunRef, id = 'id'): Promise<string[]> =>
