@@ -86,6 +86,31 @@ module.exports = {
     ),
 
     rule(
+      'tables-know-no-statement',
+      'What is stored stands below what is asked and written.',
+      { path: '^shared/stores/clickhouse/tables/' },
+      { path: '^shared/stores/clickhouse/(embedded|filters|reads|server|writes)/' },
+    ),
+    rule(
+      'filters-know-no-statement',
+      'A condition is the same in every statement.',
+      { path: '^shared/stores/clickhouse/filters/' },
+      { path: '^shared/stores/clickhouse/(embedded|reads|server|writes)/' },
+    ),
+    rule(
+      'reads-know-no-engine',
+      'They are the same in the process and over HTTP.',
+      { path: '^shared/stores/clickhouse/reads/' },
+      { path: '^shared/stores/clickhouse/(embedded|server)/' },
+    ),
+    rule(
+      'chdb-is-embedded',
+      'One folder knows that the engine may be in the process.',
+      { path: '^shared/stores/clickhouse/(?!embedded/)' },
+      { path: packages(['chdb']) },
+    ),
+
+    rule(
       'metrics-know-no-provider',
       'A metric gets `complete` handed in.',
       { path: '^shared/metrics/' },

@@ -11,12 +11,12 @@ import { recordHistogram } from '../shared/records/recordHistogram.ts';
 import type { RecordQuery } from '../shared/records/searchRecords.ts';
 import { traceOutline } from '../shared/records/traceOutline.ts';
 import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
-import { clickhouseColumnValues } from '../shared/stores/clickhouse/columnValues.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
-import { clickhouseHistogram } from '../shared/stores/clickhouse/recordHistogram.ts';
-import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
-import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
-import { migrateTables } from '../shared/stores/clickhouse/tables.ts';
+import { clickhouseColumnValues } from '../shared/stores/clickhouse/reads/columnValues.ts';
+import { clickhouseHistogram } from '../shared/stores/clickhouse/reads/recordHistogram.ts';
+import { clickhouseRecordReader } from '../shared/stores/clickhouse/reads/recordReader.ts';
+import { clickHouseRecordReads } from '../shared/stores/clickhouse/reads/recordReads.ts';
+import { migrateTables } from '../shared/stores/clickhouse/tables/tables.ts';
 import type { ColumnFilter } from '../shared/wire/filters.ts';
 import { generateLongTrace, generateRecords, mergesDone } from './recordData.ts';
 

@@ -3,9 +3,9 @@ import { ingestTraces } from '../shared/records/ingest.ts';
 import type { Block, NewRows, NewVersion, RecordStore } from '../shared/records/recordStore.ts';
 import { RecordWriter } from '../shared/records/recordWriter.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
-import { NativeBlock, nativeTypes } from '../shared/stores/clickhouse/nativeBlock.ts';
-import { addRecord } from '../shared/stores/clickhouse/recordRow.ts';
-import { lateIndexes, migrateTables, records } from '../shared/stores/clickhouse/tables.ts';
+import { NativeBlock, nativeTypes } from '../shared/stores/clickhouse/tables/nativeBlock.ts';
+import { addRecord } from '../shared/stores/clickhouse/tables/recordRow.ts';
+import { lateIndexes, migrateTables, records } from '../shared/stores/clickhouse/tables/tables.ts';
 import { LoggedTraces } from '../shared/wire/ingest.ts';
 import { traceMaker } from './payload.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { WITHOUT_COST } from '../shared/columns/systemMetrics.ts';
 import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
-import { metricValues, migrateTables } from '../shared/stores/clickhouse/tables.ts';
+import { metricValues, migrateTables } from '../shared/stores/clickhouse/tables/tables.ts';
 
 export const SPANS_PER_TRACE = 8;
 /** Words that occur in a known share of the records. */

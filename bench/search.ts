@@ -19,9 +19,9 @@ import {
 } from '../shared/records/searchRecords.ts';
 import type { ClickHouse, ClickHouseRead } from '../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
-import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
-import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
-import { migrateTables } from '../shared/stores/clickhouse/tables.ts';
+import { clickhouseRecordReader } from '../shared/stores/clickhouse/reads/recordReader.ts';
+import { clickHouseRecordReads } from '../shared/stores/clickhouse/reads/recordReads.ts';
+import { migrateTables } from '../shared/stores/clickhouse/tables/tables.ts';
 import { type ColumnFilter, FilterList } from '../shared/wire/filters.ts';
 import { type GeneratedRun, generateLongTrace, generateRecords, mergesDone, rareWords } from './recordData.ts';
 
@@ -163,7 +163,7 @@ async function ask(clickhouse: ClickHouse, target: GeneratedRun, rounds: number)
 async function askInTurns(clickhouse: ClickHouse, target: GeneratedRun, rounds: number, folder: string): Promise<void> {
   const load = async (path: string) => import(pathToFileURL(join(folder, path)).href);
   const there: Searching = {
-    ...(await load('shared/stores/clickhouse/recordReads.ts')),
+    ...(await load('shared/stores/clickhouse/reads/recordReads.ts')),
     ...(await load('shared/records/searchRecords.ts')),
   };
   const ours = { clickHouseRecordReads, searchRecords };

@@ -31,28 +31,28 @@ import { lacksAny } from './scoring/lacksAny.ts';
 import { openScoring } from './scoring/openScoring.ts';
 import type { ScoringWorkflows } from './scoring/scoring.ts';
 import type { ClickHouse } from './stores/clickhouse/clickHouse.ts';
-import { clickhouseComparisonReads } from './stores/clickhouse/comparisonReads.ts';
-import { datasetRows } from './stores/clickhouse/datasetRows.ts';
-import { deleteAttempts, recordedRows, runTallies, runTally } from './stores/clickhouse/experimentRecords.ts';
-import { clickhouseExpired, clickhouseStraddling } from './stores/clickhouse/expiredRecords.ts';
-import { clickhouseMarks } from './stores/clickhouse/markedValues.ts';
-import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
-import { clickhouseLateRows } from './stores/clickhouse/misplacedRows.ts';
+import { settledReads } from './stores/clickhouse/embedded/settledReads.ts';
+import { clickhouseComparisonReads } from './stores/clickhouse/reads/comparisonReads.ts';
+import { clickhouseExpired, clickhouseStraddling } from './stores/clickhouse/reads/expiredRecords.ts';
+import { clickhouseMarks } from './stores/clickhouse/reads/markedValues.ts';
+import { clickhouseRecordReader } from './stores/clickhouse/reads/recordReader.ts';
+import { clickHouseRecordReads } from './stores/clickhouse/reads/recordReads.ts';
+import { clickhouseRecordStream } from './stores/clickhouse/reads/recordStream.ts';
+import { clickhouseRootTypes } from './stores/clickhouse/reads/rootTypes.ts';
+import { clickhouseRunCounts } from './stores/clickhouse/reads/runCounts.ts';
+import { runUsage } from './stores/clickhouse/reads/runUsage.ts';
+import { systemAggregates } from './stores/clickhouse/reads/systemAggregates.ts';
+import { datasetRows } from './stores/clickhouse/writes/datasetRows.ts';
+import { deleteAttempts, recordedRows, runTallies, runTally } from './stores/clickhouse/writes/experimentRecords.ts';
+import { clickhouseMetricValues } from './stores/clickhouse/writes/metricValues.ts';
+import { clickhouseLateRows } from './stores/clickhouse/writes/misplacedRows.ts';
 import {
   clickhouseDeleteRecords,
   clickhouseRecordEraser,
   clickhouseStillStored,
   straySpans,
-} from './stores/clickhouse/recordDeletion.ts';
-import { clickhouseRecordReader } from './stores/clickhouse/recordReader.ts';
-import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
-import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
-import { clickhouseRecordStream } from './stores/clickhouse/recordStream.ts';
-import { clickhouseRootTypes } from './stores/clickhouse/rootTypes.ts';
-import { clickhouseRunCounts } from './stores/clickhouse/runCounts.ts';
-import { runUsage } from './stores/clickhouse/runUsage.ts';
-import { settledReads } from './stores/clickhouse/settledReads.ts';
-import { systemAggregates } from './stores/clickhouse/systemAggregates.ts';
+} from './stores/clickhouse/writes/recordDeletion.ts';
+import { clickhouseRecordStore } from './stores/clickhouse/writes/recordStore.ts';
 import type { Stores } from './stores/open.ts';
 import { postgresAccounts } from './stores/postgres/accounts.ts';
 import { postgresAnnotations } from './stores/postgres/annotations.ts';

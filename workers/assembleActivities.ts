@@ -3,7 +3,7 @@ import type { CodeIsolation } from '../shared/childProcesses/codeIsolation.ts';
 import type { Config } from '../shared/config/config.ts';
 import { RowMemory } from '../shared/experiments/rowMemory.ts';
 import { freezeRerun } from '../shared/scoring/freezeRerun.ts';
-import { attemptLog, runSummary } from '../shared/stores/clickhouse/experimentRecords.ts';
+import { attemptLog, runSummary } from '../shared/stores/clickhouse/writes/experimentRecords.ts';
 import { assembleScoring } from './assembleScoring.ts';
 import { createRunner } from './runners/createRunner.ts';
 import type { WorkerDeps } from './worker.ts';

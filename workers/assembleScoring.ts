@@ -1,8 +1,8 @@
 import type { Domain } from '../shared/assemble.ts';
 import type { Config } from '../shared/config/config.ts';
 import { readRowValues } from '../shared/scoring/rowValues.ts';
-import { clickhouseRollUpReads } from '../shared/stores/clickhouse/rollUpReads.ts';
-import { recordSizes, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
+import { clickhouseRollUpReads } from '../shared/stores/clickhouse/reads/rollUpReads.ts';
+import { recordSizes, recordsToScore } from '../shared/stores/clickhouse/reads/scoredRecords.ts';
 import { judgeContext } from './judgeContext.ts';
 import type { WorkerDeps } from './worker.ts';
 

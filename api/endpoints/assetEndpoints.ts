@@ -1,6 +1,6 @@
 import type { Domain } from '../../shared/assemble.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { recordsToCopy } from '../../shared/stores/clickhouse/recordsToCopy.ts';
+import { recordsToCopy } from '../../shared/stores/clickhouse/reads/recordsToCopy.ts';
 import type { Endpoint, Gate } from '../route.ts';
 import { datasetContentRoutes } from '../routes/datasetContent.ts';
 import { datasetExtensionRoutes } from '../routes/datasetExtensions.ts';

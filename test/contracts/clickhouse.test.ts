@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openChdbEngine } from '../../shared/stores/clickhouse/chdbEngine.ts';
+import { openChdbEngine } from '../../shared/stores/clickhouse/embedded/chdbEngine.ts';
 import { chdbConnection } from '../support/chdbConnection.ts';
 import { type ClickHouseServer, startClickHouseServer } from '../support/clickhouseServer.ts';
 

@@ -11,9 +11,9 @@ import { toxicity } from '../../shared/metrics/toxicity.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import { type ClickHouse, type NativeInsert, SUBQUERIES_WITH_ROWS } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/nativeBlock.ts';
-import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { clickhouseRecordStream } from '../../shared/stores/clickhouse/reads/recordStream.ts';
+import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/tables/nativeBlock.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { type ColumnFilter, FilterList } from '../../shared/wire/filters.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
 

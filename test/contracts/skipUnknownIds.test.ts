@@ -9,9 +9,9 @@ import type { RecordChange } from '../../shared/records/recordChange.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { clickhouseRecordStore, readRecords } from '../../shared/stores/clickhouse/recordStore.ts';
-import { skipUnknownIds } from '../../shared/stores/clickhouse/skipUnknownIds.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { skipUnknownIds } from '../../shared/stores/clickhouse/embedded/skipUnknownIds.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
+import { clickhouseRecordStore, readRecords } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 
 let dataDir: string;
 let clickhouse: ClickHouse;

@@ -10,8 +10,8 @@ import type { NewKey } from '../../shared/records/recordStore.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { noLocks } from '../../shared/records/writeLocks.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { recordsInMemory } from '../support/recordsInMemory.ts';
 
 const run = { projectId: newId(), runId: newId() };

@@ -5,7 +5,7 @@ import { ServiceClient } from '../../client/http.ts';
 import { folderProblem } from '../../shared/disk/diskProblem.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { describeWithDisk, type OwnDisk, ownDisk } from '../support/ownDisk.ts';
 import { openRecordTables } from '../support/recordRun.ts';

@@ -10,9 +10,9 @@ import { type ExperimentTrace, logTraces } from '../../shared/records/ingest.ts'
 import { LATE_ROWS_SECONDS, removeLateRows } from '../../shared/records/lateRows.ts';
 import { updateRecord } from '../../shared/records/update.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { clickhouseLateRows } from '../../shared/stores/clickhouse/misplacedRows.ts';
-import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
+import { clickhouseLateRows } from '../../shared/stores/clickhouse/writes/misplacedRows.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { type ClickHouseServer, startClickHouseServer } from '../support/clickhouseServer.ts';
 import { openDeletionStores } from '../support/deletionStores.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';

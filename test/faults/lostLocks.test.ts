@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
-import { newestVersions } from '../../shared/stores/clickhouse/newestVersions.ts';
+import { newestVersions } from '../../shared/stores/clickhouse/tables/newestVersions.ts';
 import { gate, openDeletionStores } from '../support/deletionStores.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';

@@ -13,7 +13,7 @@ import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { openSession } from '../../shared/records/sessions.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { type Answer, type HttpService, serve } from '../support/http.ts';
 import { recordApp } from '../support/recordService.ts';
 import { recordsInMemory } from '../support/recordsInMemory.ts';

@@ -8,7 +8,7 @@ import { derivedId, newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { findKeys, type RecordPageQuery } from '../../shared/records/searchRecords.ts';
-import { canonicalFilter } from '../../shared/stores/clickhouse/canonicalFilter.ts';
+import { canonicalFilter } from '../../shared/stores/clickhouse/filters/canonicalFilter.ts';
 import { type ColumnFilter, type Filter, FilterExpression, MAX_FILTER_DEPTH } from '../../shared/wire/filters.ts';
 import { matchesFilter, type ValueOf } from '../support/matchesFilter.ts';
 import { openRecordTables } from '../support/recordRun.ts';

@@ -4,7 +4,7 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import type { RecordUpdate } from '../../shared/records/recordChange.ts';
-import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { openDeletionStores } from '../support/deletionStores.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.

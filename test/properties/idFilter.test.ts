@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { IdFilter } from '../../shared/stores/clickhouse/idFilter.ts';
+import { IdFilter } from '../../shared/stores/clickhouse/embedded/idFilter.ts';
 
 const bytesOf = (ids: readonly string[]): Buffer => Buffer.from(ids.join('').replaceAll('-', ''), 'hex');
 const counted = (number: number): string => `00000000-0000-0000-0000-${number.toString(16).padStart(12, '0')}`;

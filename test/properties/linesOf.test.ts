@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
-import { linesOf } from '../../shared/stores/clickhouse/linesOf.ts';
+import { linesOf } from '../../shared/stores/clickhouse/embedded/linesOf.ts';
 
 const line = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 12 })

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/nativeBlock.ts';
+import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/tables/nativeBlock.ts';
 
 const columns = [
   { name: 'row', sqlType: 'UInt64' },

@@ -15,8 +15,8 @@ import { logTraces } from '../../shared/records/ingest.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { oddSpans } from '../support/oddSpans.ts';
 import { aRun } from '../support/runInMemory.ts';
 

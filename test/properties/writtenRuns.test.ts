@@ -5,11 +5,11 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import type { RecordChange } from '../../shared/records/recordChange.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { Binder } from '../../shared/stores/clickhouse/binder.ts';
-import { scopeOf } from '../../shared/stores/clickhouse/columnSql.ts';
-import { byMerging, type NewestVersions } from '../../shared/stores/clickhouse/newestVersions.ts';
-import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
-import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { RunVersions } from '../../shared/stores/clickhouse/runVersions.ts';
+import { scopeOf } from '../../shared/stores/clickhouse/filters/columnSql.ts';
+import { RunVersions } from '../../shared/stores/clickhouse/reads/runVersions.ts';
+import { byMerging, type NewestVersions } from '../../shared/stores/clickhouse/tables/newestVersions.ts';
+import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 let tables: Awaited<ReturnType<typeof openRecordTables>>;

@@ -5,7 +5,12 @@ import { rankingScore } from '../../shared/experiments/rankingScore.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
-import { attemptLog, deleteAttempts, rowAttemptsTable, runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
+import {
+  attemptLog,
+  deleteAttempts,
+  rowAttemptsTable,
+  runTallies,
+} from '../../shared/stores/clickhouse/writes/experimentRecords.ts';
 import { type ExperimentService, startExperimentService } from '../support/experimentService.ts';
 import { startRecordService } from '../support/recordService.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { metricFields } from '../../shared/stores/clickhouse/metricRow.ts';
+import { metricFields } from '../../shared/stores/clickhouse/tables/metricRow.ts';
 import type { LogRecordsColumnInfo } from '../../shared/wire/recordSearch.ts';
 import { startSearchService } from '../support/searchService.ts';
 

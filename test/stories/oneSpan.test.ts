@@ -5,8 +5,8 @@ import { readSpan, readTrace, type Tree } from '../../shared/records/read.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { type RecordPageQuery, searchRecords } from '../../shared/records/searchRecords.ts';
 import type { ClickHouse, ClickHouseRead } from '../../shared/stores/clickhouse/clickHouse.ts';
-import { clickhouseRecordReader } from '../../shared/stores/clickhouse/recordReader.ts';
-import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
+import { clickhouseRecordReader } from '../../shared/stores/clickhouse/reads/recordReader.ts';
+import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
 import { noAnnotations } from '../support/noAnnotations.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 

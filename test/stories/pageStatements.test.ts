@@ -6,9 +6,9 @@ import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { findKeys, type RecordPageQuery } from '../../shared/records/searchRecords.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
-import { KeptAnswers } from '../../shared/stores/clickhouse/keptAnswers.ts';
-import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
-import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
+import { KeptAnswers } from '../../shared/stores/clickhouse/embedded/keptAnswers.ts';
+import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
+import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 let tables: Awaited<ReturnType<typeof openRecordTables>>;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { deleteStraySpans } from '../../shared/records/delete.ts';
 import { logTraces } from '../../shared/records/ingest.ts';
-import { clickhouseDeleteRecords, straySpans } from '../../shared/stores/clickhouse/recordDeletion.ts';
-import { clickhouseRunCounts } from '../../shared/stores/clickhouse/runCounts.ts';
+import { clickhouseRunCounts } from '../../shared/stores/clickhouse/reads/runCounts.ts';
+import { clickhouseDeleteRecords, straySpans } from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 let service: Awaited<ReturnType<typeof startRecordService>>;

@@ -5,7 +5,7 @@ import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { recordHistogram } from '../../shared/records/recordHistogram.ts';
 import type { RecordQuery } from '../../shared/records/searchRecords.ts';
-import { clickhouseHistogram } from '../../shared/stores/clickhouse/recordHistogram.ts';
+import { clickhouseHistogram } from '../../shared/stores/clickhouse/reads/recordHistogram.ts';
 import { microsOfTime, timeOfMicros } from '../../shared/wire/time.ts';
 import { startSearchService } from '../support/searchService.ts';
 

@@ -4,8 +4,8 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { findKeys } from '../../shared/records/searchRecords.ts';
-import { readRecords } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
+import { readRecords } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 let tables: Awaited<ReturnType<typeof openRecordTables>>;

@@ -362,7 +362,7 @@ test('two writers with clocks apart: the later update still wins', async () => {
   const { run } = service.space();
   const id = newId();
   const { RecordWriter } = await import('../../shared/records/recordWriter.ts');
-  const { clickhouseRecordStore } = await import('../../shared/stores/clickhouse/recordStore.ts');
+  const { clickhouseRecordStore } = await import('../../shared/stores/clickhouse/writes/recordStore.ts');
   const store = clickhouseRecordStore(service.clickhouse);
   const ahead = new RecordWriter({ store, now: () => new Date(Date.now() + 3_600_000) });
   const behind = new RecordWriter({ store, now: () => new Date(Date.now() - 3_600_000) });

@@ -14,7 +14,7 @@ import type { CopiedRecord } from '../../shared/datasets/editedTable.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/datasetRows.ts';
+import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/writes/datasetRows.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
 import { promptStore } from '../../shared/stores/postgres/prompts.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ClickHouseClientConfigOptions, ClickHouseSettings } from '@clickhouse/client';
-import { type ChdbEngine, paramText } from '../../shared/stores/clickhouse/chdbEngine.ts';
-import type { SettingValue, Statement } from '../../shared/stores/clickhouse/chdbSession.ts';
+import { type ChdbEngine, paramText } from '../../shared/stores/clickhouse/embedded/chdbEngine.ts';
+import type { SettingValue, Statement } from '../../shared/stores/clickhouse/embedded/chdbSession.ts';
 import { clickHouseError } from '../../shared/stores/clickhouse/statementErrors.ts';
 
 type Connection = NonNullable<ClickHouseClientConfigOptions['connection']>;

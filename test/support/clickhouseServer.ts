@@ -9,8 +9,8 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as zlib from 'node:zlib';
-import { type ChdbEngine, openChdbEngine } from '../../shared/stores/clickhouse/chdbEngine.ts';
-import type { ChdbSession, Statement } from '../../shared/stores/clickhouse/chdbSession.ts';
+import { type ChdbEngine, openChdbEngine } from '../../shared/stores/clickhouse/embedded/chdbEngine.ts';
+import type { ChdbSession, Statement } from '../../shared/stores/clickhouse/embedded/chdbSession.ts';
 import { httpSettings, summary } from './chdbConnection.ts';
 import { type ServerProcess, serverProcess, untilUp } from './serverProcess.ts';
 

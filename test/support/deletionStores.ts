@@ -15,15 +15,15 @@ import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { type DeletedRecordDeps, withoutDeletedRecords } from '../../shared/records/withoutDeletedRecords.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
+import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
+import { migrateTables, tablesOfRecords } from '../../shared/stores/clickhouse/tables/tables.ts';
+import { clickhouseMetricValues } from '../../shared/stores/clickhouse/writes/metricValues.ts';
 import {
   clickhouseDeleteRecords,
   clickhouseRecordEraser,
   clickhouseStillStored,
-} from '../../shared/stores/clickhouse/recordDeletion.ts';
-import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
-import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables, tablesOfRecords } from '../../shared/stores/clickhouse/tables.ts';
+} from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { postgresHeldUpdates } from '../../shared/stores/postgres/heldUpdates.ts';
 import { advisoryLocks } from '../../shared/stores/postgres/locks.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { recordApp } from './recordService.ts';
 
 // A process that serves the record routes over the data folder it is given, and says on which port.

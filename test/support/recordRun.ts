@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { type ClickHouseOptions, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { metricFields } from '../../shared/stores/clickhouse/metricRow.ts';
-import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
-import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
+import { metricFields } from '../../shared/stores/clickhouse/tables/metricRow.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import type { MetricResult } from '../../shared/wire/metricResults.ts';
 
 /** The record tables of an embedded engine in a folder of their own, filled row by row: versions and parts are as the test wants them. */

@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline';
 import { openBodyBounds } from '../../api/bodyBounds.ts';
 import { listen } from '../../api/server.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { recordApp } from './recordService.ts';
 
 // A process that serves the record routes over the data folder it is given, taking so many bytes at a time, and says on which port. The line

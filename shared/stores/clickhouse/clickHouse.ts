@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { z } from 'zod';
 import type { RunRef } from '../../projects/runs.ts';
-import type { RunChange, WrittenRuns } from './writtenRuns.ts';
+import type { RunChange, WrittenRuns } from './embedded/writtenRuns.ts';
 
 /** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
 export type ParamValue = string | number | boolean | readonly string[] | readonly number[];

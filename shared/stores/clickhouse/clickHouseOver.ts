@@ -4,15 +4,15 @@ import { currentCaller, onBehalfOf } from '../../accounts/currentCaller.ts';
 import { othersArePresent } from '../../concurrency/presentCallers.ts';
 import { together } from '../../concurrency/together.ts';
 import { type ClickHouse, type ClickHouseInsert, type ClickHouseRead, type NativeInsert, SHARED_CORES } from './clickHouse.ts';
+import { KeptAnswers } from './embedded/keptAnswers.ts';
+import { staleTable } from './embedded/staleTable.ts';
+import { type Touched, WrittenRuns } from './embedded/writtenRuns.ts';
 import { FairTurns } from './fairTurns.ts';
 import { StatementHangs } from './hungStatements.ts';
 import { sizeOf } from './insertBody.ts';
-import { KeptAnswers } from './keptAnswers.ts';
 import { bytesOfRows, rowsOfLines } from './rowLines.ts';
-import { staleTable } from './staleTable.ts';
 import { asServiceError, clickHouseError, refusedValue, unavailable } from './statementErrors.ts';
 import type { AnswerFormat, Transport } from './transport.ts';
-import { type Touched, WrittenRuns } from './writtenRuns.ts';
 
 interface StoreOptions {
   queryMemoryBytes: number;

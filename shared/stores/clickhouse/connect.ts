@@ -1,9 +1,9 @@
 import type { ClickHouse } from './clickHouse.ts';
 import { clickHouseOver } from './clickHouseOver.ts';
-import { openEmbeddedEngine } from './embeddedEngine.ts';
-import { embeddedTransport } from './embeddedTransport.ts';
+import { openEmbeddedEngine } from './embedded/embeddedEngine.ts';
+import { embeddedTransport } from './embedded/embeddedTransport.ts';
 import { type StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
-import { serverTransport } from './serverTransport.ts';
+import { serverTransport } from './server/serverTransport.ts';
 
 export interface ClickHouseOptions {
   /** A server's URL, with user, password and database in it. */
