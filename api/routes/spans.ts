@@ -1,7 +1,7 @@
 import { spanKinds } from '../../shared/columns/columnDef.ts';
 import { namedRun } from '../../shared/projects/runs.ts';
 import { ingestSpans, recordIdOf } from '../../shared/records/ingest.ts';
-import { readSpan } from '../../shared/records/read.ts';
+import { readAlone, readSpan } from '../../shared/records/read.ts';
 import { updateRecord } from '../../shared/records/update.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredSpan } from '../../shared/wire/storedRecords.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
-import { answerFor, logsRecords, ReadQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
+import { answerFor, logsRecords, ReadInTraceQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
@@ -66,9 +66,14 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     tag: 'Records',
     access: { project: 'read' },
     params: ProjectParams.extend({ span_id: Uuid }),
-    query: ReadQuery,
+    query: ReadInTraceQuery,
     response: StoredSpan,
-    handle: async ({ params, project }) => new Reply({ body: await readSpan(deps.reading, project.id, params.span_id) }),
+    handle: async ({ params, project, query }) =>
+      new Reply({
+        body: query.include_children
+          ? await readSpan(deps.reading, project.id, params.span_id)
+          : await readAlone(deps.reading, project.id, 'span', params.span_id),
+      }),
   }),
   deleteRoute(deps, 'spans', spanKinds, 'A span goes with the spans below it.'),
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { namedRun } from '../../shared/projects/runs.ts';
 import { ingestTraces, recordIdOf } from '../../shared/records/ingest.ts';
-import { readTrace } from '../../shared/records/read.ts';
+import { readAlone, readTrace } from '../../shared/records/read.ts';
 import { traceOutline } from '../../shared/records/traceOutline.ts';
 import { updateRecord } from '../../shared/records/update.ts';
 import { NoQuery, Uuid } from '../../shared/wire/common.ts';
@@ -16,7 +16,7 @@ import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredTrace, StubTraceRecord } from '../../shared/wire/storedRecords.ts';
 import { TraceOutlineResponse } from '../../shared/wire/traceOutline.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
-import { answerFor, logsRecords, ReadQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
+import { answerFor, logsRecords, ReadInTraceQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
@@ -79,9 +79,14 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     tag: 'Records',
     access: { project: 'read' },
     params: ProjectParams.extend({ trace_id: Uuid }),
-    query: ReadQuery,
+    query: ReadInTraceQuery,
     response: z.union([StoredTrace, StubTraceRecord]),
-    handle: async ({ params, project }) => new Reply({ body: await readTrace(deps.reading, project.id, params.trace_id) }),
+    handle: async ({ params, project, query }) =>
+      new Reply({
+        body: query.include_children
+          ? await readTrace(deps.reading, project.id, params.trace_id)
+          : await readAlone(deps.reading, project.id, 'trace', params.trace_id),
+      }),
   }),
   endpoint({
     method: 'get',

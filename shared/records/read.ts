@@ -25,6 +25,8 @@ export interface RecordReader {
   ): Promise<{ run: RunRef; records: StoredRecord[] } | undefined>;
   /** A span and all below it, as far as they are stored; nothing else of its trace is read. At most `limit` and one more. */
   spanRecords(run: RunRef, span: SpanKey, limit: number): Promise<SpanRecords>;
+  /** A span or trace without those below it. */
+  recordAlone(run: RunRef, record: SpanKey): Promise<SpanRecords & { hasChildren: boolean }>;
   /** A session, its traces and their spans. At most `limit` and one more. */
   sessionRecords(run: RunRef, sessionId: string, limit: number): Promise<StoredRecord[]>;
 }
@@ -103,7 +105,30 @@ export async function readSpan(deps: ReadDeps, projectId: string, spanId: string
   return span as Tree;
 }
 
-const isSpanKey = (key: StoredKey): key is SpanKey => key.trace_id !== null && key.type !== 'trace';
+const hasTrace = (key: StoredKey): key is SpanKey => key.trace_id !== null;
+const isSpanKey = (key: StoredKey): key is SpanKey => hasTrace(key) && key.type !== 'trace';
+
+/**
+ * A trace or span as its tree has it, but without the records below it.
+ * @throws ServiceError `NotFound`
+ */
+export async function readAlone(
+  deps: ReadDeps,
+  projectId: string,
+  what: 'trace' | 'span',
+  id: string,
+): Promise<Record<string, unknown>> {
+  const { reader, reads } = deps;
+  const at = await reader.find(projectId, id);
+  if (what === 'trace' && at?.key.type !== 'trace') return { ...(await readTrace(deps, projectId, id)), spans: [] };
+  if (!at || !hasTrace(at.key) || (what === 'span' && !isSpanKey(at.key))) throw notFound(what, id);
+  const { records, trace, hasChildren } = await reader.recordAlone(at.run, at.key);
+  const [record] = records;
+  if (!record) throw notFound(what, id);
+  const derived = { isComplete: trace?.trace_is_complete ?? false, hasChildren };
+  const tree = shown(record, derived, await attachedTo(reads, at.run, [keyOf(record)]), wholeRecords);
+  return kindsWithSpans.has(record.type) ? { ...tree, spans: [] } : tree;
+}
 
 /** A session with its traces, each with its spans. */
 export async function readSession(

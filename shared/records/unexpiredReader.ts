@@ -17,6 +17,10 @@ export function unexpiredReader(reader: RecordReader, expiries: Pick<Expiries, '
       const [found, before] = await Promise.all([reader.spanRecords(run, span, limit), expiries.before(run.projectId)]);
       return before === undefined || found.newest >= before ? found : { ...found, records: [] };
     },
+    async recordAlone(run, record) {
+      const [found, before] = await Promise.all([reader.recordAlone(run, record), expiries.before(run.projectId)]);
+      return before === undefined || found.newest >= before ? found : { ...found, records: [] };
+    },
     async sessionRecords(run, sessionId, limit) {
       const [records, before] = await Promise.all([reader.sessionRecords(run, sessionId, limit), expiries.before(run.projectId)]);
       if (!hasNewer(records, before)) return [];

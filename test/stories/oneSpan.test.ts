@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
-import { readSpan, readTrace, type Tree } from '../../shared/records/read.ts';
+import { readAlone, readSpan, readTrace, type Tree } from '../../shared/records/read.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { type RecordPageQuery, searchRecords } from '../../shared/records/searchRecords.ts';
 import type { ClickHouse, ClickHouseRead } from '../../shared/stores/clickhouse/clickHouse.ts';
@@ -64,6 +64,28 @@ test.each([
   expect(span).toEqual(inTree(trace, ids[n] as string));
   const count = (tree: Tree): number => 1 + (tree.spans ?? []).reduce((sum, below) => sum + count(below), 0);
   expect(count(span)).toBe(size);
+});
+
+test.each([
+  ['a trace', 'trace', -1],
+  ['a span with thousands below it', 'span', 0],
+  ['a leaf', 'span', 2_500],
+] as const)('%s is read alone as it is in its tree, by its own record', async (_, what, n) => {
+  const id = ids[n] ?? traceId;
+  const trace = (await readTrace(deps(), run.projectId, traceId)) as Tree;
+  statements.length = 0;
+  const alone = await readAlone(deps(), run.projectId, what, id);
+  expect(statements).not.toContain('records by trace_id');
+  expect(statements).not.toContain('places in a trace');
+  expect(alone).toEqual({ ...inTree(trace, id), spans: [] });
+});
+
+test('a trace that has not come is read alone as a stub', async () => {
+  const [span, missing] = [newId(), newId()];
+  await tables.store([record(2, { id: span, trace_id: missing, parent_id: missing })]);
+  expect(await readAlone(deps(), run.projectId, 'trace', missing)).toMatchObject({ type: 'stub_trace', spans: [] });
+  await expect(readAlone(deps(), run.projectId, 'trace', newId())).rejects.toThrow('no trace');
+  await expect(readAlone(deps(), run.projectId, 'span', traceId)).rejects.toThrow('no span');
 });
 
 test('a span without spans below it reads neither the records nor the places of the others', async () => {

@@ -46,6 +46,11 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
 
     spanRecords: (run, span, limit) => readSpanRecords(clickhouse, run, span, limit),
 
+    async recordAlone(run, record) {
+      const { children, ...found } = await readAlone(clickhouse, run, record);
+      return { ...found, hasChildren: children > 0 };
+    },
+
     async sessionRecords(run, sessionId, limit) {
       const [at] = await clickhouse.query({
         name: 'extent of a session',
@@ -66,8 +71,9 @@ const PLACES = `SELECT id, created_at, type, parent_id FROM trace_members WHERE 
 /** Up to so many records below a span are read by their keys. */
 const FEW_RECORDS = 1000;
 
-async function readSpanRecords(clickhouse: ClickHouse, run: RunRef, span: SpanKey, limit: number): Promise<SpanRecords> {
-  const { id, trace_id: traceId } = span;
+/** A record of a trace with what the others of the trace say of it. */
+async function readAlone(clickhouse: ClickHouse, run: RunRef, key: SpanKey) {
+  const { id, trace_id: traceId } = key;
   const params = { ...runParams(run), trace: traceId };
   const place = async () => {
     const [at] = await clickhouse.query({
@@ -91,24 +97,30 @@ async function readSpanRecords(clickhouse: ClickHouse, run: RunRef, span: SpanKe
     });
     return isComplete === undefined ? undefined : { id: traceId, trace_is_complete: isComplete };
   };
-  const [{ first, last, children, trace }, alone] = await Promise.all([place(), readRecords(clickhouse, run, [span])]);
-  const withChildren = async () => {
-    const places = await clickhouse.query({
-      name: 'places in a trace',
-      sql: `SELECT * FROM (${PLACES}) WHERE type != '${LEFT}'`,
-      params,
-      row: toKey,
-    });
-    const wanted = subtree(places, id) ?? [];
-    return wanted.length <= FEW_RECORDS
-      ? readRecords(clickhouse, run, wanted)
-      : readTraceWithin(clickhouse, run, { traceId, first, last, limit });
+  const [{ first, last, children, trace }, records] = await Promise.all([place(), readRecords(clickhouse, run, [key])]);
+  return {
+    ...{ first, last, children: Number(children), newest: timeOfColumn(last) },
+    records: records.filter(({ trace_id }) => trace_id === traceId),
+    trace: trace === '' ? undefined : await stateOfTrace(trace),
   };
-  const [records, state] = await Promise.all([
-    children === '0' ? alone : withChildren(),
-    trace === '' ? undefined : stateOfTrace(trace),
-  ]);
-  return { records: records.filter(({ trace_id }) => trace_id === traceId), trace: state, newest: timeOfColumn(last) };
+}
+
+async function readSpanRecords(clickhouse: ClickHouse, run: RunRef, span: SpanKey, limit: number): Promise<SpanRecords> {
+  const { id, trace_id: traceId } = span;
+  const { first, last, children, ...alone } = await readAlone(clickhouse, run, span);
+  if (children === 0) return alone;
+  const places = await clickhouse.query({
+    name: 'places in a trace',
+    sql: `SELECT * FROM (${PLACES}) WHERE type != '${LEFT}'`,
+    params: { ...runParams(run), trace: traceId },
+    row: toKey,
+  });
+  const wanted = subtree(places, id) ?? [];
+  const records =
+    wanted.length <= FEW_RECORDS
+      ? await readRecords(clickhouse, run, wanted)
+      : await readTraceWithin(clickhouse, run, { traceId, first, last, limit });
+  return { ...alone, records: records.filter(({ trace_id }) => trace_id === traceId) };
 }
 
 /** The records of a trace, without those that were moved to another one and have left an older key behind. */
