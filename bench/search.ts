@@ -17,7 +17,7 @@ import {
   type RecordReads,
   searchRecords,
 } from '../shared/records/searchRecords.ts';
-import type { ClickHouse, ClickHouseRead } from '../shared/stores/clickhouse/clickHouse.ts';
+import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/reads/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/reads/recordReads.ts';
@@ -195,7 +195,7 @@ interface Searching {
 }
 
 const readsOf = (clickhouse: ClickHouse, code: Pick<Searching, 'clickHouseRecordReads'>): RecordReads => ({
-  ...code.clickHouseRecordReads(neverKept(clickhouse)),
+  ...code.clickHouseRecordReads(clickhouse),
   ...noAnnotations,
 });
 
@@ -203,18 +203,6 @@ const readsOf = (clickhouse: ClickHouse, code: Pick<Searching, 'clickHouseRecord
 async function someId(reads: RecordReads, target: GeneratedRun): Promise<string> {
   const { keys } = await findKeys(reads, { ...everything(target), offset: Math.floor(target.records / 3), limit: 1 });
   return keys[0]?.id ?? newId();
-}
-
-/** The engine, asked every question anew: the embedded one keeps the answers of pages until the next write. */
-function neverKept(engine: ClickHouse): ClickHouse {
-  return new Proxy(engine, {
-    get(_, name: keyof ClickHouse) {
-      if (name === 'query') return (read: ClickHouseRead<unknown>) => engine.query({ ...read, isRepeatable: false });
-      if (name === 'page') return (read: ClickHouseRead<unknown>) => engine.page({ ...read, isRepeatable: false });
-      const value = engine[name];
-      return typeof value === 'function' ? value.bind(engine) : value;
-    },
-  });
 }
 
 /** Calls before the first that counts: until the caches are filled and the code is compiled. */

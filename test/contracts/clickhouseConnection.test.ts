@@ -204,8 +204,7 @@ test.for(['embedded', 'server'] as const)('a deletion takes what was stored when
   onTestFinished(() => clickhouse.close());
   await clickhouse.command({ name: 'make', sql: 'CREATE TABLE things (name String) ENGINE = MergeTree ORDER BY name' });
   const add = (name: string) => clickhouse.insert({ table: 'things', rows: [{ name }], token: newId() });
-  const names = () =>
-    clickhouse.query({ name: 'names', sql: 'SELECT name FROM things ORDER BY name', row: Names, isRepeatable: true });
+  const names = () => clickhouse.query({ name: 'names', sql: 'SELECT name FROM things ORDER BY name', row: Names });
   await add('a');
   await add('b');
 

@@ -6,7 +6,6 @@ import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { findKeys, type RecordPageQuery } from '../../shared/records/searchRecords.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
-import { KeptAnswers } from '../../shared/stores/clickhouse/embedded/keptAnswers.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
 import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
 import { openRecordTables } from '../support/recordRun.ts';
@@ -155,21 +154,6 @@ test('a page by a metric, during whose reading a value is changed, shows each re
   expect(total).toBe(12);
 });
 
-test('the mark of writes is away while one is under way, and another one after it', async () => {
-  const { clickhouse } = tables;
-  const before = clickhouse.writeMark;
-  expect(before).toBeTypeOf('number');
-  const writing = tables.store([record(40)]);
-  // The locks of the group are looked at first.
-  for (let turn = 0; clickhouse.writeMark !== undefined && turn < 1_000; turn++) await Promise.resolve();
-  expect(clickhouse.writeMark).toBeUndefined();
-  await writing;
-  expect(clickhouse.writeMark).toBeTypeOf('number');
-  expect(clickhouse.writeMark).not.toBe(before);
-  await expect(clickhouse.command({ name: 'no table', sql: 'DROP TABLE no_such_table' })).rejects.toThrow();
-  expect(clickhouse.writeMark).toBeTypeOf('number');
-});
-
 test('a run of which thousands of records were changed is read without a merge of versions once its stale rows are listed', async () => {
   const many = Array.from({ length: 2_100 }, (_, n) => record(n % 60, { name: n % 2 === 0 ? 'even' : 'odd' }));
   await tables.store(many);
@@ -186,24 +170,6 @@ test('a run of which thousands of records were changed is read without a merge o
   expect(await answers()).toEqual(merged);
   await tables.store([record(70, { name: 'even' })]);
   expect((await answers()).all[1]).toBe(2_113);
-});
-
-test('a statement that is repeatable is asked once between two writes, and another one by itself', async () => {
-  const { clickhouse } = tables;
-  const ask = async (more: { isRepeatable?: boolean; params?: { n: number } } = { isRepeatable: true, params: { n: 1 } }) => {
-    const read = { name: 'random', sql: 'SELECT generateUUIDv4() AS id, {n:UInt8} AS n', params: { n: 1 }, ...more };
-    const [row] = await clickhouse.query({ ...read, row: (one) => (one as { id: string }).id });
-    return row as string;
-  };
-  const first = await ask();
-  expect(await ask()).toBe(first);
-  expect(await ask({ isRepeatable: true, params: { n: 2 } })).not.toBe(first);
-  expect(await ask({})).not.toBe(first);
-  const [during] = await Promise.all([ask(), tables.store([record(50)])]);
-  const after = await ask();
-  expect(after).not.toBe(first);
-  expect(after).not.toBe(during);
-  expect(await ask()).toBe(after);
 });
 
 test('what a page shows beside its records is what is stored, also when it was asked before the last write', async () => {
@@ -235,14 +201,3 @@ test('what a page shows beside its records is what is stored, also when it was a
 
 /** The statement for traces with model calls that a former release stored. */
 const FROM_RECORDS = 'usage of the records of traces';
-
-test('of the answers that are kept the latest stay, and no large one', () => {
-  const kept = new KeptAnswers();
-  const megabytes = 'x'.repeat(400_000);
-  for (let n = 0; n < 20; n++) kept.keep(`statement ${n}`, megabytes, 1);
-  kept.keep('large', 'x'.repeat(600_000), 1);
-  const there = Array.from({ length: 20 }, (_, n) => n).filter((n) => kept.get(`statement ${n}`, 1) !== undefined);
-  expect(there).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19]);
-  expect(kept.get('large', 1)).toBeUndefined();
-  expect([kept.get('statement 19', 2), kept.get('statement 19', undefined)]).toEqual([undefined, undefined]);
-});

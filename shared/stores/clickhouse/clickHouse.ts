@@ -20,8 +20,6 @@ export interface ClickHouseRead<T> {
   settings?: Record<string, string | number>;
   /** Bytes of values that it may answer; beyond them it is refused as a query that is too expensive by its `result`. */
   maxResultBytes?: number;
-  /** Its answer follows from what is stored alone: the embedded engine is not asked it again before the next write. */
-  isRepeatable?: boolean;
 }
 
 /** For a statement of the embedded engine that is to leave cores to others. */
@@ -76,11 +74,6 @@ interface RowDeletion {
 /** The record store's engine: chDB in this process or a ClickHouse server, with the same SQL. 64-bit integers arrive as strings. */
 export interface ClickHouse {
   readonly isEmbedded: boolean;
-  /**
-   * Another number after every write. As long as it stays the same, what was read stays true. Undefined while a write is under way, and with a
-   * server, to which others write as well.
-   */
-  readonly writeMark: number | undefined;
   /** The records of runs, as far as they are known; undefined with a server, to which others write as well. */
   readonly written: WrittenRuns | undefined;
   /**

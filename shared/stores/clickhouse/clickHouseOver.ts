@@ -4,7 +4,6 @@ import { currentCaller, onBehalfOf } from '../../accounts/currentCaller.ts';
 import { othersArePresent } from '../../concurrency/presentCallers.ts';
 import { together } from '../../concurrency/together.ts';
 import { type ClickHouse, type ClickHouseInsert, type ClickHouseRead, type NativeInsert, SHARED_CORES } from './clickHouse.ts';
-import { KeptAnswers } from './embedded/keptAnswers.ts';
 import { staleTable } from './embedded/staleTable.ts';
 import { type Touched, WrittenRuns } from './embedded/writtenRuns.ts';
 import { FairTurns } from './fairTurns.ts';
@@ -32,7 +31,7 @@ const LAST_LOOK_MS = 250;
 const STREAMS = 8;
 const STREAMS_OF_CALLER = 2;
 
-/** Statements with their settings, errors that a caller understands, and answers that are kept until the next write. */
+/** Statements with their settings, and errors that a caller understands. */
 export const clickHouseOver = (transport: Transport, options: StoreOptions): ClickHouse => new Store(transport, options);
 
 const settingsOfReads = (queryMemoryBytes: number) => ({
@@ -61,10 +60,7 @@ class Store implements ClickHouse {
   readonly #onHang: StoreOptions['onHang'];
   readonly #onInsert: StoreOptions['onInsert'];
   readonly #streams = new FairTurns(STREAMS, STREAMS_OF_CALLER);
-  readonly #kept = new KeptAnswers();
-  #writesBegun = 0;
   #isClosed = false;
-  #writesUnderWay = 0;
 
   constructor(transport: Transport, { queryMemoryBytes, deletionSeconds, namedVersions, onHang, onInsert }: StoreOptions) {
     this.isEmbedded = transport.isEmbedded;
@@ -75,12 +71,8 @@ class Store implements ClickHouse {
     this.#deletionSeconds = deletionSeconds;
     this.#onHang = onHang;
     this.#onInsert = onInsert;
-    // The engine goes on with what the process before this one had submitted, so no answer is kept until that is done.
+    // The engine goes on with what the process before this one had submitted, so nothing is known of its runs until that is done.
     if (transport.isEmbedded) this.#writing(() => this.#untilDeleted(), 'deletes', true).catch(() => {});
-  }
-
-  get writeMark(): number | undefined {
-    return this.isEmbedded && this.#writesUnderWay === 0 ? this.#writesBegun : undefined;
   }
 
   async query<T>(read: ClickHouseRead<T>): Promise<T[]> {
@@ -217,19 +209,14 @@ class Store implements ClickHouse {
 
   /** What was given up may still be written at any time, by a deletion also when its statement has ended: it stays under way. */
   async #writing(write: () => Promise<unknown>, touched: Touched, goesOn: boolean): Promise<void> {
-    this.#writesBegun++;
-    this.#writesUnderWay++;
     const end = this.written?.begin(touched);
     try {
       await write();
       end?.('stored');
     } catch (err) {
       const isUnderWay = err instanceof StatementHangs && (goesOn || !err.hasEnded);
-      if (isUnderWay) this.#writesUnderWay++;
       end?.(isUnderWay ? 'unknown' : 'failed');
       throw err;
-    } finally {
-      this.#writesUnderWay--;
     }
   }
 
@@ -237,16 +224,12 @@ class Store implements ClickHouse {
   async #answer(read: ClickHouseRead<unknown>, format: AnswerFormat, settings: Record<string, number>): Promise<string | Buffer> {
     // Its threads take 1 ms to start, of the 2.5 ms that an empty statement takes; answers are small.
     const all = { output_format_parallel_formatting: 0, ...settings };
-    const query = this.#withSettings(read, all);
-    const ask = () => this.#ask(read, this.#isShared() ? this.#withSettings(read, { ...all, ...SHARED_CORES }) : query, format);
-    const { writeMark } = this;
-    if (!read.isRepeatable || writeMark === undefined) return ask();
-    const statement = `${format} ${query} ${JSON.stringify(read.params)}`;
-    const kept = this.#kept.get(statement, writeMark);
-    if (kept !== undefined) return kept;
-    const answer = await ask();
-    if (this.writeMark === writeMark && typeof answer === 'string') this.#kept.keep(statement, answer, writeMark);
-    return answer;
+    const query = this.#withSettings(read, this.#isShared() ? { ...all, ...SHARED_CORES } : all);
+    try {
+      return await this.#transport.read(this.#statement(read, query), format);
+    } catch (err) {
+      throw this.#fault(err, read.name);
+    }
   }
 
   /**
@@ -256,14 +239,6 @@ class Store implements ClickHouse {
   #isShared(): boolean {
     const caller = currentCaller();
     return this.isEmbedded && caller !== undefined && othersArePresent(caller);
-  }
-
-  async #ask(read: ClickHouseRead<unknown>, query: string, format: AnswerFormat): Promise<string | Buffer> {
-    try {
-      return await this.#transport.read(this.#statement(read, query), format);
-    } catch (err) {
-      throw this.#fault(err, read.name);
-    }
   }
 
   #statement({ params, maxSeconds = DEFAULT_SECONDS }: ClickHouseRead<unknown>, sql: string) {

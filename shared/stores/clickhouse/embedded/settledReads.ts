@@ -11,9 +11,6 @@ export function settledReads(engine: ClickHouse, unsettled: () => UnsettledUpdat
     unsettled().isEmpty ? undefined : unsettled().settle(runsOf(read));
   return {
     isEmbedded: engine.isEmbedded,
-    get writeMark() {
-      return engine.writeMark;
-    },
     written: engine.written,
     settled: async ({ runId }) => {
       if (!unsettled().isEmpty) await unsettled().settle((run) => run.runId === runId);

@@ -25,7 +25,6 @@ export function clickhouseColumnValues(clickhouse: ClickHouse): ColumnValueReads
       const fits = contains === undefined ? '' : ` AND positionCaseInsensitiveUTF8(value, ${bind(contains, 'String')}) > 0`;
       const rows = await clickhouse.query({
         name: 'values of a column',
-        isRepeatable: true,
         sql: `SELECT value, count() AS count FROM (${valuesSql(query, column, scope, records)})
               WHERE isNull(value) OR (lengthUTF8(value) <= ${MAX_CHARACTERS}${fits})
               GROUP BY value ORDER BY isNull(value) DESC, count DESC, value LIMIT ${limit + 1}`,
@@ -42,7 +41,6 @@ export function clickhouseColumnValues(clickhouse: ClickHouse): ColumnValueReads
       const ids = ['user_metadata', 'dataset_metadata'].map((map) => `arrayMap(key -> concat('${map}/', key), mapKeys(${map}))`);
       return clickhouse.query({
         name: 'metadata keys',
-        isRepeatable: true,
         sql: `SELECT value, count() AS count FROM (SELECT arrayJoin(ids) AS value FROM (${newestSql(query, scope, `arrayConcat(${ids.join()}) AS ids`, records)}))
               GROUP BY value ORDER BY count DESC, value LIMIT ${limit}`,
         params,

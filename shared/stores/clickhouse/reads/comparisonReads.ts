@@ -94,7 +94,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
 
   /** What follows from what is stored alone. */
   const ask = <T>(name: string, row: z.ZodType<T>, { params }: Binder, sql: string): Promise<T[]> =>
-    clickhouse.query({ name, sql, params, row, maxSeconds: MAX_SECONDS, settings: asWritten, isRepeatable: true });
+    clickhouse.query({ name, sql, params, row, maxSeconds: MAX_SECONDS, settings: asWritten });
   /** Of figures without groups, which are one row. */
   const figures = async <T>(...read: Parameters<typeof ask<T>>): Promise<T> => (await ask(...read))[0] as T;
 

@@ -17,7 +17,6 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
       const { scope, params } = await begin(query);
       return clickhouse.query({
         name: 'groups of a timeline',
-        isRepeatable: true,
         sql: `SELECT ${groupSql(query, scope)} AS grp FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
         params,
         row: (row) => (row as { grp: string }).grp,
@@ -28,7 +27,6 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
       const { scope, params } = await begin(query);
       return clickhouse.query({
         name: 'records over time',
-        isRepeatable: true,
         sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type NOT IN ('trace', 'session')) AS spans,
                 uniqExactIf(session_id, type = 'session' OR session_id != trace_id) AS sessions
               FROM (SELECT type, session_id, trace_id, ${cellSql(query, scope, groups, 'created_at')} FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)})
@@ -42,7 +40,6 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
       const { scope, params } = await begin(query);
       return clickhouse.query({
         name: 'metrics over time',
-        isRepeatable: true,
         sql: `SELECT
                 grouping(bucket) AS whole, grp, bucket, metric,
                 countIf(${HAS_VALUE}) AS succeeded, countIf(status IN ('failed', 'error')) AS failed,

@@ -20,7 +20,6 @@ export function clickhouseHistogram(clickhouse: ClickHouse): HistogramReads {
       const { scope, params } = await begin(query);
       const [row] = await clickhouse.query({
         name: 'first and last record',
-        isRepeatable: true,
         sql: `SELECT count() AS total, toUnixTimestamp64Micro(min(created_at)) AS first, toUnixTimestamp64Micro(max(created_at)) AS last
               FROM ${scope.from} WHERE ${matchingSql(query, scope)}${within(scope, bounds)}`,
         params,
@@ -35,7 +34,6 @@ export function clickhouseHistogram(clickhouse: ClickHouse): HistogramReads {
       const behind = `toUnixTimestamp64Micro(created_at) - ${bind(String(range.from), 'Int64')}`;
       return clickhouse.query({
         name: 'record histogram',
-        isRepeatable: true,
         sql: `SELECT intDiv(${behind}, ${bind(String(bucketMicros), 'Int64')}) AS bucket, count() AS count, countIf(${FAILED}) AS errors
               FROM ${scope.from} WHERE ${matchingSql(query, scope)}${within(scope, range)} GROUP BY bucket`,
         params,

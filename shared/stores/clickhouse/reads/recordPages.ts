@@ -189,7 +189,6 @@ async function rowsAmong<T>(
     sql: `SELECT ${select} FROM ${from} WHERE ${matchingSql(query, scope)}${behindStart} ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
     params: binder.params,
     row,
-    isRepeatable: true,
     ...(maxResultBytes !== undefined && { maxResultBytes }),
     settings: {
       ...IN_ORDER,
@@ -232,7 +231,6 @@ async function countRows(clickhouse: ClickHouse, sql: string, { params }: Binder
     name: 'record count',
     sql,
     params,
-    isRepeatable: true,
     row: (value) => Number((value as { total: string }).total),
   });
   return row ?? 0;

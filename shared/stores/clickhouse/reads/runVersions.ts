@@ -18,7 +18,6 @@ export interface RecordVersions {
 export interface ValueVersions {
   /** Whether every value came with its record and stayed as it was: then nothing has to be merged to find the newest. */
   isWrittenOnce: boolean;
-  writeMark?: number | undefined;
 }
 
 const MAX_RUNS = 200;
@@ -32,7 +31,6 @@ export class RunVersions {
   readonly #clickhouse: ClickHouse;
   /** Runs of which a version was replaced at some time. */
   readonly #rewritten = new LRUCache<string, true>({ max: MAX_RUNS });
-  readonly #values = new LRUCache<string, ValueVersions>({ max: MAX_RUNS });
 
   constructor(clickhouse: ClickHouse) {
     this.#clickhouse = clickhouse;
@@ -48,13 +46,7 @@ export class RunVersions {
 
   async ofValues(run: RunRef, metric: string): Promise<ValueVersions> {
     await this.#clickhouse.settled?.(run);
-    const key = `${run.projectId} ${run.runId} ${metric}`;
-    const known = this.#values.get(key);
-    if (known && this.#isQuietSince(known)) return known;
-    const { writeMark } = this.#clickhouse;
-    const versions = { isWrittenOnce: await this.#areWrittenOnce(run, metric), writeMark };
-    this.#values.set(key, versions);
-    return versions;
+    return { isWrittenOnce: await this.#areWrittenOnce(run, metric) };
   }
 
   /** Whether nothing was rewritten since these versions were asked for. */
@@ -67,12 +59,7 @@ export class RunVersions {
   }
 
   async valuesAreCurrent(run: RunRef, metric: string, versions: ValueVersions): Promise<boolean> {
-    if (!versions.isWrittenOnce || this.#isQuietSince(versions)) return true;
-    return (await this.ofValues(run, metric)).isWrittenOnce;
-  }
-
-  #isQuietSince({ writeMark }: { writeMark?: number | undefined }): boolean {
-    return writeMark !== undefined && writeMark === this.#clickhouse.writeMark;
+    return !versions.isWrittenOnce || (await this.ofValues(run, metric)).isWrittenOnce;
   }
 
   /** Most runs are never rewritten: their counts, which the engine keeps for each part, say so. A run that was rewritten stays it. */

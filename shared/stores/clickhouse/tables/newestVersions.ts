@@ -49,7 +49,6 @@ export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promi
     sql: `SELECT id, created_at, version FROM records WHERE ${IN_RUN} AND is_rewrite LIMIT ${MAX_REWRITTEN + 1}`,
     params,
     row: (row) => row as { id: string; created_at: string; version: string },
-    isRepeatable: true,
   });
   if (rewritten.length === 0) return asWritten;
   if (rewritten.length > MAX_REWRITTEN) return byMerging;
