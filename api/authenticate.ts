@@ -89,7 +89,7 @@ export function createGate(deps: {
       const project = await deps.access.visible(caller, id);
       if (!project) throw new ServiceError('NotFound', 'no such project');
       if (!mayInProject(project.role, access.project)) throw notAllowed(caller, access.project, project.role);
-      return { id: project.id, name: project.name };
+      return project;
     },
   };
 }

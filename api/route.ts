@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { onBehalfOf } from '../shared/accounts/currentCaller.ts';
-import type { AssetAction, Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
+import type { AssetAction, Caller, OrganizationNeed, ProjectAction, ProjectRole } from '../shared/accounts/permissions.ts';
 import type { AssetKind } from '../shared/assets/assetAccess.ts';
 import { freeTurn } from '../shared/concurrency/freeTurn.ts';
 import { whilePresent } from '../shared/concurrency/presentCallers.ts';
@@ -44,6 +44,8 @@ export const assetParameter: Record<AssetKind, string> = {
 export interface ProjectInPath {
   id: string;
   name: string;
+  /** The caller's role there. */
+  role: ProjectRole;
 }
 
 /** Decides who calls and what they may do: implemented over the accounts, the one place where roles are checked. */

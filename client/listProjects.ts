@@ -5,6 +5,6 @@ import { type CallOptions, clientOf } from './project.ts';
 
 export type ProjectResponse = z.output<typeof Project>;
 
-/** The projects that the caller can read. */
-export const listProjects = (options: CallOptions = {}): Pages<ProjectResponse> =>
-  pagesOf(clientOf(options), '/projects/paginated', 'projects', {});
+/** The projects that the caller can read; with `includeCounts`, when the newest record of each was made. */
+export const listProjects = (options: CallOptions & { includeCounts?: boolean } = {}): Pages<ProjectResponse> =>
+  pagesOf(clientOf(options), '/projects/paginated', 'projects', {}, { include_counts: options.includeCounts ?? false });

@@ -35,14 +35,21 @@ const PAGE = 1_000;
  * @param path where it is, or how to find out
  * @param key under which an answer holds its items
  * @param body what a list that is asked for by POST takes
+ * @param query more parameters of each request
  */
-export function pagesOf<T>(client: ServiceClient, path: string | (() => Promise<string>), key: string, body?: object): Pages<T> {
+export function pagesOf<T>(
+  client: ServiceClient,
+  path: string | (() => Promise<string>),
+  key: string,
+  body?: object,
+  query: Record<string, string | boolean> = {},
+): Pages<T> {
   let found: string | undefined;
   return new Pages<T>(async (startingToken) => {
     found ??= typeof path === 'string' ? path : await path();
     const page = await client.send<Record<string, unknown>>(found, {
       ...(body ? { body } : {}),
-      query: { starting_token: startingToken, limit: PAGE },
+      query: { ...query, starting_token: startingToken, limit: PAGE },
       repeatable: true,
     });
     return { items: page[key] as T[], nextStartingToken: (page.next_starting_token as number | null | undefined) ?? null };

@@ -39,7 +39,7 @@ import { clickhouseRecordReader } from './stores/clickhouse/reads/recordReader.t
 import { clickHouseRecordReads } from './stores/clickhouse/reads/recordReads.ts';
 import { clickhouseRecordStream } from './stores/clickhouse/reads/recordStream.ts';
 import { clickhouseRootTypes } from './stores/clickhouse/reads/rootTypes.ts';
-import { clickhouseRunCounts } from './stores/clickhouse/reads/runCounts.ts';
+import { clickhouseNewestRecords, clickhouseRunCounts } from './stores/clickhouse/reads/runCounts.ts';
 import { runUsage } from './stores/clickhouse/reads/runUsage.ts';
 import { systemAggregates } from './stores/clickhouse/reads/systemAggregates.ts';
 import { datasetRows } from './stores/clickhouse/writes/datasetRows.ts';
@@ -196,6 +196,7 @@ export function assembleDomain(
     deleteRecords: records.deleteAll,
     stillStored: clickhouseStillStored(clickhouse, ['row_attempts']),
     runCounts: clickhouseRunCounts(clickhouse, expiries.of),
+    newestRecords: clickhouseNewestRecords(clickhouse),
     forgetCallers: () => accounts.credentials.forget(),
     firstLogMakes: config.FIRST_LOG_MAKES,
     log,

@@ -25,7 +25,14 @@ export function projectEndpoints({
   const { access, deletion, logStreams, firstLog } = projects;
   const { database } = stores;
   return [
-    ...projectRoutes({ projects: projects.projects, accounts, access, firstLog, ...deletion }),
+    ...projectRoutes({
+      projects: projects.projects,
+      newestRecords: projects.newestRecords,
+      accounts,
+      access,
+      firstLog,
+      ...deletion,
+    }),
     ...savedViewRoutes({
       views: postgresSavedViews(database),
       newId,

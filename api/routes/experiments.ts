@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import type { z } from 'zod';
+import { runPermissions } from '../../shared/accounts/permissions.ts';
 import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import { inPieces } from '../../shared/concurrency/inPieces.ts';
@@ -49,7 +50,7 @@ import {
 } from '../../shared/wire/experiments.ts';
 import type { Filter } from '../../shared/wire/filters.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint, type ProjectInPath } from '../route.ts';
 import { tagToWire } from '../views/experimentTags.ts';
 
 export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteExperimentDeps {
@@ -80,7 +81,9 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       query: ExperimentsQuery,
       response: ExperimentList,
       handle: async ({ project, query }) =>
-        inPieces(await allExperiments(deps, project.id, query.include_counts), (piece) => piece.map(toWire)),
+        inPieces(await allExperiments(deps, project.id, query.include_counts), (piece) =>
+          piece.map((one) => toWire(one, project)),
+        ),
     }),
     endpoint({
       method: 'post',
@@ -98,7 +101,10 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       response: ExperimentResponse,
       handle: async ({ project, body, caller, request }) => {
         const seen = assetsSeenBy(deps, deps.assets, caller);
-        return toWire(await view(deps, await createExperiment(seen, project.id, caller.userId, body, creationOf(request, body))));
+        return toWire(
+          await view(deps, await createExperiment(seen, project.id, caller.userId, body, creationOf(request, body))),
+          project,
+        );
       },
     }),
     endpoint({
@@ -110,7 +116,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       params: ProjectParams,
       query: ExperimentsPageQuery,
       response: ListExperimentResponse,
-      handle: ({ project, query }) => pageOf(deps, project.id, { ...query, filters: [] }),
+      handle: ({ project, query }) => pageOf(deps, project, { ...query, filters: [] }),
     }),
     endpoint({
       method: 'post',
@@ -121,7 +127,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       params: ProjectParams,
       body: ExperimentSearchRequest,
       response: ListExperimentResponse,
-      handle: ({ project, body }) => pageOf(deps, project.id, body),
+      handle: ({ project, body }) => pageOf(deps, project, body),
     }),
     endpoint({
       method: 'post',
@@ -154,7 +160,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       access: read,
       params: ExperimentParams,
       response: ExperimentResponse,
-      handle: async ({ project, params }) => toWire(await getExperiment(deps, project.id, params.experiment_id)),
+      handle: async ({ project, params }) => toWire(await getExperiment(deps, project.id, params.experiment_id), project),
     }),
     endpoint({
       method: 'put',
@@ -167,7 +173,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       body: ExperimentUpdateRequest,
       response: ExperimentResponse,
       handle: async ({ project, params, body, caller }) =>
-        toWire(await updateExperiment(deps, project.id, params.experiment_id, body, caller.userId)),
+        toWire(await updateExperiment(deps, project.id, params.experiment_id, body, caller.userId), project),
     }),
     endpoint({
       method: 'patch',
@@ -181,7 +187,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       response: ExperimentResponse,
       handle: async ({ project, params, body }) => {
         await deps.changeFigures({ projectId: project.id, runId: params.experiment_id }, figureSettings(body));
-        return toWire(await getExperiment(deps, project.id, params.experiment_id));
+        return toWire(await getExperiment(deps, project.id, params.experiment_id), project);
       },
     }),
     endpoint({
@@ -230,11 +236,11 @@ const bucketsToWire = ({ rollUp, outputType, counts, failedRows, alias, ...bucke
 const columnsOf = async (deps: ExperimentRouteDeps, projectId: string) =>
   experimentColumns(...(await Promise.all([deps.metricColumns(projectId), deps.experiments.aggregatedMetrics(projectId)])));
 
-async function pageOf(deps: ExperimentRouteDeps, projectId: string, request: z.output<typeof ExperimentSearchRequest>) {
+async function pageOf(deps: ExperimentRouteDeps, project: ProjectInPath, request: z.output<typeof ExperimentSearchRequest>) {
   const { starting_token: offset, limit, include_counts } = request;
-  const query = await withMetricKeys(request, () => columnsOf(deps, projectId));
-  const { items, hasMore } = await listExperiments(deps, projectId, query, include_counts, { offset, limit });
-  return { ...pageFields(request, items.length, hasMore), experiments: items.map(toWire) };
+  const query = await withMetricKeys(request, () => columnsOf(deps, project.id));
+  const { items, hasMore } = await listExperiments(deps, project.id, query, include_counts, { offset, limit });
+  return { ...pageFields(request, items.length, hasMore), experiments: items.map((one) => toWire(one, project)) };
 }
 
 const MAX_KEY_LENGTH = 255;
@@ -249,7 +255,7 @@ function creationOf(request: Request, body: ExperimentCreateRequest): Creation |
   return { key, requestHash: createHash('sha256').update(JSON.stringify(body)).digest('hex') };
 }
 
-function toWire(experiment: ExperimentView): ExperimentResponse {
+function toWire(experiment: ExperimentView, { role }: ProjectInPath): ExperimentResponse {
   const { prompt, dataset, counts, aggregates, ranking, group, createdBy, playgroundId, metricNames: names } = experiment;
   const settings = experiment.promptSettings ?? prompt?.settings ?? null;
   return {
@@ -267,6 +273,8 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
     num_spans: counts?.spans ?? null,
     num_traces: counts?.traces ?? null,
     num_sessions: counts?.sessions ?? null,
+    newest_record_at: counts?.newestAt ?? null,
+    permissions: runPermissions(role),
     task_type: experiment.taskType,
     dataset: dataset && { dataset_id: dataset.id, version_index: dataset.versionIndex, name: dataset.name },
     aggregate_metrics: aggregates ? flatMetrics(aggregates, names) : {},

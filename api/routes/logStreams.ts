@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { AccountStore, User } from '../../shared/accounts/accountStore.ts';
+import { runPermissions } from '../../shared/accounts/permissions.ts';
 import { inPieces } from '../../shared/concurrency/inPieces.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { type DeletionDeps, deleteWithRecords } from '../../shared/projects/deletions.ts';
 import type { FirstLog } from '../../shared/projects/firstLog.ts';
 import type * as stored from '../../shared/projects/projectStore.ts';
-import type { RunCounts } from '../../shared/projects/runs.ts';
+import { noRecords, type RunCounts } from '../../shared/projects/runs.ts';
 import { type PageRequest, pageFields } from '../../shared/wire/common.ts';
 import {
   LogStream,
@@ -18,7 +19,7 @@ import {
   LogStreamsQuery,
   ProjectParams,
 } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { type Endpoint, endpoint, type ProjectInPath, Reply } from '../route.ts';
 import { madeHeaders, mustMakeForLogs } from '../views/made.ts';
 import { toUserInfo } from '../views/users.ts';
 
@@ -47,11 +48,12 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
       if (!for_log)
         return describeOne(
           deps,
+          project,
           await deps.logStreams.insert({ id: deps.newId(), projectId: project.id, name, createdBy: caller.userId }),
         );
       mustMakeForLogs(deps.firstLog, caller, 'log_stream');
       const { logStream, made } = await deps.firstLog.makeLogStream(caller, project.id, name);
-      return new Reply({ body: await describeOne(deps, logStream), headers: madeHeaders([made]) });
+      return new Reply({ body: await describeOne(deps, project, logStream), headers: madeHeaders([made]) });
     },
   }),
   endpoint({
@@ -65,7 +67,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     response: z.array(LogStream),
     async handle({ project, query }) {
       const { items } = await deps.logStreams.find(project.id, { filters: [] });
-      return inPieces(items, (piece) => describe(deps, project.id, piece, query.include_counts));
+      return inPieces(items, (piece) => describe(deps, project, piece, query.include_counts));
     },
   }),
   endpoint({
@@ -77,7 +79,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     params: ProjectParams,
     query: LogStreamsPageQuery,
     response: LogStreamsPage,
-    handle: async ({ project, query }) => pageOf(deps, project.id, { filters: [] }, query, query.include_counts),
+    handle: async ({ project, query }) => pageOf(deps, project, { filters: [] }, query, query.include_counts),
   }),
   endpoint({
     method: 'post',
@@ -88,7 +90,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     params: ProjectParams,
     body: LogStreamSearchRequest,
     response: LogStreamsPage,
-    handle: async ({ project, body }) => pageOf(deps, project.id, body, body, body.include_counts),
+    handle: async ({ project, body }) => pageOf(deps, project, body, body, body.include_counts),
   }),
   endpoint({
     method: 'get',
@@ -98,7 +100,8 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     access: { project: 'read' },
     params: LogStreamParams,
     response: LogStream,
-    handle: async ({ project, params }) => describeOne(deps, found(await deps.logStreams.get(project.id, params.log_stream_id))),
+    handle: async ({ project, params }) =>
+      describeOne(deps, project, found(await deps.logStreams.get(project.id, params.log_stream_id))),
   }),
   endpoint({
     method: 'put',
@@ -111,7 +114,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     body: LogStreamNameRequest,
     response: LogStream,
     handle: async ({ project, params, body }) =>
-      describeOne(deps, found(await deps.logStreams.rename(project.id, params.log_stream_id, body.name))),
+      describeOne(deps, project, found(await deps.logStreams.rename(project.id, params.log_stream_id, body.name))),
   }),
   endpoint({
     method: 'delete',
@@ -135,29 +138,30 @@ function found(stream: stored.LogStream | undefined): stored.LogStream {
 
 async function pageOf(
   deps: LogStreamDeps,
-  projectId: string,
+  project: ProjectInPath,
   query: stored.LogStreamQuery,
   page: PageRequest,
   withCounts: boolean,
 ) {
-  const { items, hasMore } = await deps.logStreams.find(projectId, query, { offset: page.starting_token, limit: page.limit });
+  const { items, hasMore } = await deps.logStreams.find(project.id, query, { offset: page.starting_token, limit: page.limit });
   return {
-    log_streams: await inPieces(items, (piece) => describe(deps, projectId, piece, withCounts)),
+    log_streams: await inPieces(items, (piece) => describe(deps, project, piece, withCounts)),
     ...pageFields(page, items.length, hasMore),
   };
 }
 
-const describeOne = async (deps: LogStreamDeps, stream: stored.LogStream) =>
-  (await describe(deps, stream.projectId, [stream], false))[0] as z.input<typeof LogStream>;
+const describeOne = async (deps: LogStreamDeps, project: ProjectInPath, stream: stored.LogStream) =>
+  (await describe(deps, project, [stream], false))[0] as z.input<typeof LogStream>;
 
 /** Log streams with the people who made them and, where asked for, how many records they hold. */
-async function describe(deps: LogStreamDeps, projectId: string, streams: readonly stored.LogStream[], withCounts: boolean) {
+async function describe(deps: LogStreamDeps, project: ProjectInPath, streams: readonly stored.LogStream[], withCounts: boolean) {
   const users = await deps.accounts.usersById(streams.map((stream) => stream.createdBy));
   const ids = streams.map((stream) => stream.id);
-  const counts = withCounts && ids.length > 0 ? await deps.runCounts(projectId, ids) : undefined;
+  const counts = withCounts && ids.length > 0 ? await deps.runCounts(project.id, ids) : undefined;
+  const permissions = runPermissions(project.role);
   return streams.map((stream): z.input<typeof LogStream> => {
     const creator = users.get(stream.createdBy) as User;
-    const count = counts && (counts.get(stream.id) ?? { traces: 0, spans: 0, sessions: 0 });
+    const count = counts && (counts.get(stream.id) ?? noRecords);
     return {
       id: stream.id,
       name: stream.name,
@@ -169,6 +173,8 @@ async function describe(deps: LogStreamDeps, projectId: string, streams: readonl
       num_spans: count?.spans ?? null,
       num_traces: count?.traces ?? null,
       has_user_created_sessions: (count?.sessions ?? 0) > 0,
+      newest_record_at: count?.newestAt ?? null,
+      permissions,
     };
   });
 }

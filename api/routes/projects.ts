@@ -33,6 +33,7 @@ export type ProjectRouteDeps = DeletionDeps & {
   projects: stored.ProjectStore;
   accounts: Pick<AccountStore, 'usersById'>;
   access: ProjectAccess;
+  newestRecords: runs.NewestRecords;
   firstLog: FirstLog;
 };
 
@@ -45,7 +46,7 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     method: 'post',
     path: '/projects/paginated',
     summary: 'Projects that match filters, a page at a time',
-    description: `\`actions\` limits the permissions that are shown. \`runs\` holds the newest ${RUNS_SHOWN} runs of each project.`,
+    description: `\`actions\` limits the permissions that are shown. \`runs\` holds the newest ${RUNS_SHOWN} runs of each project. With \`include_counts\`, \`newest_record_at\` is when its newest record was made.`,
     tag,
     access: 'signedIn',
     query: ProjectsPageQuery,
@@ -54,7 +55,9 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     async handle({ query, body, caller }) {
       const page = { offset: query.starting_token, limit: query.limit };
       const { items, hasMore } = await deps.projects.find(viewerOf(caller), body, page);
-      const projects = await inPieces(items, (piece) => describe(deps, caller, piece, query.actions));
+      const projects = await inPieces(items, (piece) =>
+        describe(deps, caller, piece, { actions: query.actions, withCounts: query.include_counts }),
+      );
       return { projects, ...pageFields(query, items.length, hasMore) };
     },
   }),
@@ -173,12 +176,13 @@ async function describe(
   deps: ProjectRouteDeps,
   caller: Caller,
   projects: Readonly<Awaited<ReturnType<stored.ProjectStore['find']>>['items']>,
-  actions?: readonly ProjectAction[],
+  { actions, withCounts = false }: { actions?: readonly ProjectAction[] | undefined; withCounts?: boolean } = {},
 ): Promise<Described[]> {
   const newest = await deps.projects.newestRuns(
     projects.map((project) => project.id),
     RUNS_SHOWN,
   );
+  const newestRecords = withCounts ? await deps.newestRecords(projects.map((project) => project.id)) : undefined;
   const users = await deps.accounts.usersById([...projects, ...newest].map((made) => made.createdBy));
   const userOf = (id: string) => users.get(id) as User;
   const runsOf = Map.groupBy(newest, (run) => run.projectId);
@@ -193,6 +197,7 @@ async function describe(
         created_by_user: toUserInfo(creator),
         runs: (runsOf.get(project.id) ?? []).map((run) => toRun(caller, run, userOf(run.createdBy))),
         bookmark: false,
+        newest_record_at: newestRecords?.get(project.id) ?? null,
         description: project.description,
         labels: toLabels(project),
       },

@@ -1,5 +1,6 @@
 import { projectActions, projectRoles, userActions, type userRoles } from '../wire/accounts.ts';
 import { queueActions } from '../wire/annotations.ts';
+import { runActions } from '../wire/projects.ts';
 
 /**
  * Who may do what, in one place. A user has one role in the organization, and may have a role in each project; an API key limited to a project
@@ -153,6 +154,10 @@ export const projectPermissions = (
   role: ProjectRole,
   actions: readonly ProjectAction[] = projectActions,
 ): Permission<ProjectAction>[] => actions.map((action) => ({ action, allowed: mayInProject(role, action) }));
+
+/** The caller's allowance on the log streams and experiments of a project where they have `role`. */
+export const runPermissions = (role: ProjectRole) =>
+  runActions.map((action) => ({ action, allowed: mayInProject(role, action) }));
 
 export type UserAction = (typeof userActions)[number];
 

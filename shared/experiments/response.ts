@@ -1,4 +1,4 @@
-import type { RunCount, RunCounts } from '../projects/runs.ts';
+import { noRecords, type RunCount, type RunCounts } from '../projects/runs.ts';
 import type { RatingAggregates } from '../wire/annotationRatings.ts';
 import type { Experiment } from './experimentStore.ts';
 import { type FindScorers, type MetricName, metricNames } from './metricNames.ts';
@@ -45,7 +45,7 @@ export async function experimentViews(
   return experiments.map((experiment, index) => ({
     ...experiment,
     progress: progress.get(experiment.id) ?? 0,
-    counts: counts ? (counts.get(experiment.id) ?? { traces: 0, spans: 0, sessions: 0 }) : null,
+    counts: counts ? (counts.get(experiment.id) ?? noRecords) : null,
     ratings: ratings.get(experiment.id) ?? {},
     metricNames: names[index] ?? [],
   }));

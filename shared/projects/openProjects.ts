@@ -7,8 +7,15 @@ import { type DeletionDeps, deleteWithRecords, finishProjectDeletions } from './
 import { type FirstLog, openFirstLog } from './firstLog.ts';
 import { createIngestLookup, type IngestLookup, type OpenMetricsTesting } from './openRun.ts';
 import type { DeletionStore, LogStreamStore, ProjectStore } from './projectStore.ts';
-import { type Expiries, unexpired } from './retention.ts';
-import { createRunLookup, type DeleteRecords, type RunCounts, type RunLookup, type RunLookups } from './runs.ts';
+import { type Expiries, unexpired, unexpiredNewest } from './retention.ts';
+import {
+  createRunLookup,
+  type DeleteRecords,
+  type NewestRecords,
+  type RunCounts,
+  type RunLookup,
+  type RunLookups,
+} from './runs.ts';
 
 export interface ProjectDeps {
   projects: ProjectStore & DeletionStore;
@@ -18,6 +25,7 @@ export interface ProjectDeps {
   deleteRecords: DeleteRecords;
   stillStored: DeletionDeps['stillStored'];
   runCounts: RunCounts;
+  newestRecords: NewestRecords;
   /** Drops what is remembered of who may see which project. */
   forgetCallers(): void;
   /** The things that logs may make when they name something absent. */
@@ -37,6 +45,8 @@ export interface Projects {
   ingestRun: IngestLookup;
   /** What runs hold that has not expired. */
   runCounts: RunCounts;
+  /** When the newest records of projects were made that have not expired. */
+  newestRecords: NewestRecords;
   /** What the routes that delete a project or a run need. */
   deletion: DeletionDeps;
   deleteRun(projectId: string, runId: string): Promise<boolean>;
@@ -69,6 +79,7 @@ export function openProjects(deps: ProjectDeps): Projects {
     findUnexpiredRun: unexpired(lookup.find, deps.expiries),
     ingestRun: createIngestLookup(lookup.find, deps.openMetricsTesting),
     runCounts: deps.runCounts,
+    newestRecords: unexpiredNewest(deps.newestRecords, deps.expiries),
     deletion,
     deleteRun: (projectId, runId) => deleteWithRecords(deletion, projectId, runId),
     jobs: [

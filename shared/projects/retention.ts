@@ -1,5 +1,5 @@
 import { BriefCache } from '../concurrency/briefCache.ts';
-import type { Expiry, RunLookup, RunRef } from './runs.ts';
+import type { Expiry, NewestRecords, RunLookup, RunRef } from './runs.ts';
 
 export interface Retention {
   /** Days of 24 hours; null: for ever. */
@@ -128,3 +128,12 @@ export const unexpired =
   (find: RunLookup, expiries: Pick<Expiries, 'of'>): RunLookup =>
   async (projectId, ids) =>
     withoutExpired(await find(projectId, ids), expiries);
+
+/** A project whose newest record has expired holds none that reads find. */
+export const unexpiredNewest =
+  (newestRecords: NewestRecords, expiries: Pick<Expiries, 'before'>): NewestRecords =>
+  async (projectIds) => {
+    const newest = [...(await newestRecords(projectIds))];
+    const before = await Promise.all(newest.map(([projectId]) => expiries.before(projectId)));
+    return new Map(newest.filter(([, at], index) => at >= (before[index] ?? '')));
+  };

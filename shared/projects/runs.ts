@@ -36,15 +36,23 @@ export interface Expiry {
  */
 export type RunLookup = (projectId: string, ids: RunIds) => Promise<RunRef>;
 
-/** How many records of each sort a run holds. */
+/** How many records of each kind a run holds, and when the newest of them was made. */
 export interface RunCount {
   traces: number;
   spans: number;
   sessions: number;
+  /** Canonical time, the latest `created_at`; null of a run without records. */
+  newestAt: string | null;
 }
+
+/** The count of a run that is absent from `RunCounts`. */
+export const noRecords: RunCount = { traces: 0, spans: 0, sessions: 0, newestAt: null };
 
 /** Counts for those of `runIds` that hold records; a run without records may be absent. */
 export type RunCounts = (projectId: string, runIds: readonly string[]) => Promise<ReadonlyMap<string, RunCount>>;
+
+/** Canonical times of the newest records of those of `projectIds` that hold any. */
+export type NewestRecords = (projectIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /** Deletes every record of a project, or of one run of it. Safe to repeat. */
 export type DeleteRecords = (projectId: string, runId?: string) => Promise<void>;

@@ -5,6 +5,7 @@ import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, TagText, 
 import { FilterList } from './filters.ts';
 import { IdFilter, NameFilter, numberFields, numbersFit, TimeFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
+import { runActivity } from './projects.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 import { RunUsageBody } from './runUsage.ts';
@@ -238,6 +239,7 @@ export const ExperimentResponse = z
     num_spans: z.int().nullable(),
     num_traces: z.int().nullable(),
     num_sessions: z.int().nullable(),
+    ...runActivity,
     task_type: TaskType,
     dataset: z.object({ dataset_id: Uuid, version_index: z.int(), name: z.string().nullable() }).nullable(),
     aggregate_metrics: z

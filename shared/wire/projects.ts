@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ProjectRole, permissionsOf, projectActions, User, UserInfo } from './accounts.ts';
-import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
+import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { ChoiceFilter, IdFilter, NameFilter, NumberFilter, TimeFilter } from './listFilters.ts';
 
 export const projectTypes = ['prompt_evaluation', 'llm_monitor', 'protect', 'gen_ai'] as const;
@@ -46,7 +46,7 @@ export const ProjectCollectionParams = z
   .transform((params) => params ?? { filters: [], sort: null });
 
 const ProjectActionList = z.union([z.enum(projectActions).transform((action) => [action]), z.array(z.enum(projectActions))]);
-export const ProjectsPageQuery = PageQuery.extend({ actions: ProjectActionList.optional() });
+export const ProjectsPageQuery = PageQuery.extend({ actions: ProjectActionList.optional(), include_counts: QueryFlag(false) });
 /** One client calls the type `project_type`. */
 export const AllProjectsQuery = z.object({ type: ProjectType.optional(), project_type: ProjectType.optional() });
 export const ProjectsQuery = z.object({ project_name: z.string().trim().optional(), type: ProjectType.optional() });
@@ -106,6 +106,9 @@ export const Project = ProjectThin.extend({
   created_by_user: UserInfo,
   description: z.string().nullable(),
   labels: z.array(z.enum(labels)),
+  newest_record_at: Timestamp.nullable().describe(
+    'The latest `created_at` of its records; null without any, and where counts were not asked for.',
+  ),
 }).meta({ id: 'ProjectDB' });
 export const ProjectsPage = z.object({ projects: z.array(Project), ...PageFields });
 
@@ -167,6 +170,25 @@ export const LogStreamSearchRequest = PageBody.extend({
     .transform((counts) => counts ?? false),
 });
 
+/** What people and programs do to a log stream or experiment, of the actions in its project. */
+export const runActions = [
+  'rename_run',
+  'delete_run',
+  'log_data',
+  'delete_data',
+  'export_data',
+  'record_human_feedback',
+  'set_metric',
+] as const satisfies readonly (typeof projectActions)[number][];
+
+/** The keys that lists of log streams and of experiments share. */
+export const runActivity = {
+  newest_record_at: Timestamp.nullable().describe(
+    'The latest `created_at` of its records; null without any, and where counts were not asked for.',
+  ),
+  permissions: permissionsOf(runActions).describe('What the caller may do with it.'),
+};
+
 export const LogStream = z
   .object({
     id: Uuid,
@@ -179,6 +201,7 @@ export const LogStream = z
     num_spans: z.int().nullable(),
     num_traces: z.int().nullable(),
     has_user_created_sessions: z.boolean(),
+    ...runActivity,
   })
   .meta({ id: 'LogStreamResponse' });
 export const LogStreamsPage = z.object({ log_streams: z.array(LogStream), ...PageFields });

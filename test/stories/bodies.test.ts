@@ -24,7 +24,7 @@ const gate: Gate = {
   authenticate: async ({ headers }) => ({ userId: String(headers.account), email: 'a@example.com', role: 'user' }),
   async authorize(_caller, _access, projectId) {
     if (projectId === 'closed') throw new ServiceError('NotFound', 'no such project');
-    return projectId === undefined ? undefined : { id: projectId, name: projectId };
+    return projectId === undefined ? undefined : { id: projectId, name: projectId, role: 'owner' };
   },
 };
 const body = z.object({ items: z.array(z.unknown()).optional() });

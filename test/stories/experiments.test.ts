@@ -287,7 +287,7 @@ describe('listing', () => {
     const made: string[] = [];
     for (let n = 0; n < 120; n++) made.push((await created(project, { name: `e${n}` })).id);
     const oldest = made[0] as string;
-    service.recordCounts.set(oldest, { traces: 4, spans: 9, sessions: 2 });
+    service.recordCounts.set(oldest, { traces: 4, spans: 9, sessions: 2, newestAt: '2026-03-01T10:00:00.000000Z' });
     const plain = await service.call('GET', experimentsOf(project));
     expect(plain.body).toHaveLength(120);
     expect(plain.body.at(-1)).toMatchObject({ id: oldest, num_traces: null });
@@ -628,7 +628,7 @@ describe('changing and deleting', () => {
   test('deletes with its records, stopping the run', async () => {
     const project = await service.project();
     const experiment = await created(project, { name: 'gone', trigger: true, dataset: await dataset() });
-    service.recordCounts.set(experiment.id, { traces: 1, spans: 1, sessions: 0 });
+    service.recordCounts.set(experiment.id, { traces: 1, spans: 1, sessions: 0, newestAt: '2026-03-01T10:00:00.000000Z' });
     const path = `${experimentsOf(project)}/${experiment.id}`;
     const answer = await service.call('DELETE', path);
     expect([answer.status, answer.body]).toEqual([204, undefined]);
@@ -767,7 +767,7 @@ describe('jobs', () => {
     };
     expect((await start()).status).toBe(200);
     await service.ledger.end(experiment.id, 1, 'completed', { error: null });
-    service.recordCounts.set(experiment.id, { traces: 3, spans: 0, sessions: 0 });
+    service.recordCounts.set(experiment.id, { traces: 3, spans: 0, sessions: 0, newestAt: '2026-03-01T10:00:00.000000Z' });
     for (const [what, change] of Object.entries(changes)) {
       const { status, body } = await start(change);
       expect([what, status]).toEqual([what, 409]);

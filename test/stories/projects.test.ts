@@ -332,7 +332,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       const path = `/projects/${project.id}/log_streams`;
       const { body: full } = await admin('POST', path, { name: 'full' });
       const { body: empty } = await admin('POST', path, { name: 'empty' });
-      service.recordStore.counts.set(full.id, { traces: 3, spans: 7, sessions: 1 });
+      service.recordStore.counts.set(full.id, { traces: 3, spans: 7, sessions: 1, newestAt: '2026-03-01T10:00:00.000000Z' });
       const { body } = await admin('GET', `${path}?include_counts=true`);
       expect(body).toMatchObject([
         { id: empty.id, num_traces: 0, num_spans: 0, has_user_created_sessions: false },
@@ -397,7 +397,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       const { body: stream } = await admin('POST', `/projects/${project.id}/log_streams`, { name: 'default' });
       const { body: key } = await admin('POST', '/users/api_keys', { description: 'k', project_id: project.id });
       expect((await service.withKey(key.api_key)('GET', `/projects/${project.id}`)).status).toBe(200);
-      service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0 });
+      service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0, newestAt: '2026-03-01T10:00:00.000000Z' });
       const { status, body } = await admin('DELETE', `/projects/${project.id}`);
       expect([status, typeof body.message]).toEqual([200, 'string']);
       expect(service.recordStore.counts.size).toBe(0);
@@ -418,7 +418,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
     test('records that could not be deleted are deleted later', async () => {
       const project = await service.project();
       const { body: stream } = await admin('POST', `/projects/${project.id}/log_streams`, { name: 'default' });
-      service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0 });
+      service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0, newestAt: '2026-03-01T10:00:00.000000Z' });
       service.recordStore.down = true;
       expect((await admin('DELETE', `/projects/${project.id}/log_streams/${stream.id}`)).status).toBe(503);
       await expect(finishProjectDeletions(service.deletions)).rejects.toMatchObject({ code: 'Unavailable' });
@@ -432,7 +432,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       const project = await service.project();
       const { body: stream } = await admin('POST', `/projects/${project.id}/log_streams`, { name: 'default' });
       expect((await admin('DELETE', `/projects/${project.id}/log_streams/${stream.id}`)).status).toBe(204);
-      service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0 });
+      service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0, newestAt: '2026-03-01T10:00:00.000000Z' });
       await finishProjectDeletions(service.deletions);
       expect(service.recordStore.counts.has(stream.id)).toBe(false);
       await finishProjectDeletions(service.deletions, 0);

@@ -57,7 +57,7 @@ const gate: Gate = {
     if (typeof access !== 'object' || !('project' in access)) return undefined;
     const row = await database.maybeOne('SELECT id, name FROM projects WHERE id = $1', [project]);
     if (!row) throw new ServiceError('NotFound', 'no such project');
-    return row as { id: string; name: string };
+    return { ...(row as { id: string; name: string }), role: 'owner' };
   },
 };
 

@@ -98,12 +98,13 @@ export async function startAccountService(url?: string, trustedProxies: readonly
   const health = { ok: true, message: 'ready' };
   const runCounts = async (_projectId: string, runIds: readonly string[]) =>
     new Map([...recordStore.counts].filter(([runId]) => runIds.includes(runId)));
+  const newestRecords = async () => new Map<string, string>();
   const firstLog = openFirstLog({ projects, logStreams, newId, makes: 'projects', log: pino({ level: 'silent' }) });
   const endpoints = [
     ...healthRoutes({ health: async () => health, version: '0.1.0' }),
     ...accountRoutes({ accounts, passwords, credentials, access, clients, newId, now }),
     ...loginSessionRoutes({ accounts, passwords, credentials, clients, now }),
-    ...projectRoutes({ projects, accounts, access, firstLog, ...deletions }),
+    ...projectRoutes({ projects, newestRecords, accounts, access, firstLog, ...deletions }),
     ...collaboratorRoutes({
       projects,
       access,

@@ -40,7 +40,7 @@ export async function startAssetService() {
       if (typeof access === 'string' || !('project' in access)) return undefined;
       if (projectId === undefined || !visible.has(projectId))
         throw new ServiceError('NotFound', `there is no project ${projectId}`);
-      return { id: projectId, name: 'a project' };
+      return { id: projectId, name: 'a project', role: 'owner' };
     },
   };
   const records = new Map<string, CopiedRecord>();

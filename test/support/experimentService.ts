@@ -59,7 +59,7 @@ export async function startExperimentService(url?: string) {
       if (typeof access === 'string' || !('project' in access)) return undefined;
       if (projectId === undefined || !visible.has(projectId))
         throw new ServiceError('NotFound', `there is no project ${projectId}`);
-      return { id: projectId, name: 'a project' };
+      return { id: projectId, name: 'a project', role: 'owner' };
     },
   };
   const datasets = datasetStore(database);

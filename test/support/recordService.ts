@@ -39,7 +39,7 @@ import { waitingTracesInMemory } from './waitingTracesInMemory.ts';
 const openGate: Gate = {
   authenticate: async () => ({ userId: newId(), email: 'tester@example.com', role: 'admin' }),
   authorize: async (_caller, _access, projectId) =>
-    projectId === undefined ? undefined : { id: projectId, name: 'Test project' },
+    projectId === undefined ? undefined : { id: projectId, name: 'Test project', role: 'owner' },
 };
 
 /** The record routes over a ClickHouse, without accounts: any project and run exist. */

@@ -30,7 +30,10 @@ export async function startSearchService() {
   const projectId = newId();
   const runId = newId();
   const caller: Caller = { userId: newId(), email: 'ada@example.com', role: 'user' };
-  const gate: Gate = { authenticate: async () => caller, authorize: async () => ({ id: projectId, name: 'a project' }) };
+  const gate: Gate = {
+    authenticate: async () => caller,
+    authorize: async () => ({ id: projectId, name: 'a project', role: 'owner' }),
+  };
   const runs = createRunLookup({
     runName: async (project, _kind, id) => (project === projectId && id === runId ? 'a run' : undefined),
   });

@@ -18,7 +18,7 @@ export const projectsQuery = (name: string) =>
       const body = { filters, sort: { name: 'updated_at', sort_type: 'column', ascending: false } };
       const page = await send<{ projects: ProjectRow[]; paginated: boolean }>('/projects/paginated', {
         ...{ body, signal, repeatable: true },
-        query: { limit: MOST },
+        query: { limit: MOST, include_counts: true },
       });
       return { projects: page.projects, hasMore: page.paginated };
     },

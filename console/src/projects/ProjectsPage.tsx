@@ -8,6 +8,9 @@ import { Time } from '../parts/Time.tsx';
 import { NewProject } from './NewProject.tsx';
 import styles from './ProjectsPage.module.css';
 
+/** The service lists so many runs of each project. */
+const RUNS_SHOWN = 25;
+
 /** The projects that the account sees, the last changed first. */
 export function ProjectsPage() {
   const [name, setName] = useState('');
@@ -41,11 +44,12 @@ export function ProjectsPage() {
             <tr>
               <th scope="col">Name</th>
               <th scope="col">Made by</th>
-              <th scope="col">Changed</th>
+              <th scope="col">Log streams and experiments</th>
+              <th scope="col">Newest record</th>
             </tr>
           </thead>
           <tbody>
-            {projects.map(({ id, name: called, created_by_user, updated_at }) => (
+            {projects.map(({ id, name: called, created_by_user, runs, newest_record_at }) => (
               <tr key={id}>
                 <td>
                   <Link to="/p/$projectId/records" params={{ projectId: id }} search={{}}>
@@ -53,8 +57,9 @@ export function ProjectsPage() {
                   </Link>
                 </td>
                 <td className="quiet">{created_by_user.email}</td>
+                <td className="number">{runs.length < RUNS_SHOWN ? runs.length : `${RUNS_SHOWN} or more`}</td>
                 <td className="number">
-                  <Time at={updated_at} />
+                  {newest_record_at ? <Time at={newest_record_at} /> : <span className="quiet">none</span>}
                 </td>
               </tr>
             ))}
