@@ -161,6 +161,7 @@ describeWithServer('the page of a trace', program, (executablePath) => {
     await page.getByLabel('Find in the trace').fill('Oslo is mild');
     await page.getByLabel('Find in the trace').press('Enter');
     await detail('retriever guides').waitFor();
+    await page.getByText('1 found in names, inputs, outputs, errors').waitFor();
     await page.goBack();
     await page.getByRole('grid').waitFor();
   });

@@ -78,19 +78,15 @@ export const recordsQuery = ({ run, kind, filter, sort, columns }: RecordsQuesti
     placeholderData: keepPreviousData,
   });
 
-/** One record with all its fields, and those below it. */
+/** One record with all its fields; traces and spans without those below them. Large ones are not kept for long. */
 export const recordQuery = (projectId: string, kind: RecordKind, id: string) =>
   queryOptions({
     queryKey: ['record', projectId, kind, id],
-    queryFn: ({ signal }) => send<RecordNode>(`/projects/${projectId}/${kind}/${id}`, { signal }),
-    placeholderData: keepPreviousData,
-  });
-
-/** A trace with its spans. */
-export const traceQuery = (projectId: string, traceId: string) =>
-  queryOptions({
-    queryKey: ['trace', projectId, traceId],
-    queryFn: ({ signal }) => send<RecordNode>(`/projects/${projectId}/traces/${traceId}`, { signal }),
+    queryFn: ({ signal }) =>
+      send<RecordNode>(`/projects/${projectId}/${kind}/${id}`, {
+        ...{ signal, query: kind === 'sessions' ? {} : { include_children: false } },
+      }),
+    gcTime: 60_000,
   });
 
 /** A session with its traces. */

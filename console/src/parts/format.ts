@@ -53,6 +53,10 @@ export function durationText(nanoseconds: unknown): string {
 export const costText = (usd: unknown): string => (isNumber(usd) ? dollars(Number(usd)) : UNKNOWN);
 export const countText = (count: unknown): string => (isNumber(count) ? count.toLocaleString('en-US') : UNKNOWN);
 
+/** `312`, `1.2K`, `3.4M`: where there is room for a few characters. */
+export const compactText = (count: number): string =>
+  count.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
 /** `412 B`, `3.1 kB`, `20 MB`. */
 export function bytesText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;

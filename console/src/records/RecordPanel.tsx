@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { type LogRecord, type RecordKind, type RecordNode, type RunOf, recordQuery } from '../data/records.ts';
@@ -26,7 +26,7 @@ interface Props {
 export function RecordPanel({ run, kind, id, record, place, hasKeys, onMove }: Props) {
   const { projectId } = run;
   const [{ tab }, change] = useRecordsAddress();
-  const { data, error, refetch } = useQuery(recordQuery(projectId, kind, id));
+  const { data, error, refetch } = useQuery({ ...recordQuery(projectId, kind, id), placeholderData: keepPreviousData });
   const traceId = useMemo(() => traceOf(kind, id, data ?? record), [kind, id, data, record]);
   return (
     <aside className={styles.panel} aria-label="Record">

@@ -2,24 +2,21 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { type Queue, queueQuery, type Rating, rate, type Template, unrate } from '../data/annotations.ts';
 import { currentUserQuery } from '../data/projects.ts';
-import { type RecordKind, type RecordNode, recordQuery } from '../data/records.ts';
+import type { RecordNode } from '../data/records.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
 import { useKeys } from '../parts/useKeys.ts';
+import styles from './Annotations.module.css';
 import { RatingField } from './RatingField.tsx';
-import styles from './TracePage.module.css';
 
 interface Props {
   record: RecordNode;
-  kind: RecordKind;
   projectId: string;
 }
 
 /** The questions of the queues that a record is in, with the answers of the person. `r` leads to the first that is open. */
-export function Annotations({ record, kind, projectId }: Props) {
+export function Annotations({ record, projectId }: Props) {
   const section = useRef<HTMLElement>(null);
   const queues = (record.annotation_queue_ids ?? []) as string[];
-  // A trace that was read a while ago does not have what was rated since.
-  const { data = record } = useQuery({ ...recordQuery(projectId, kind, record.id), enabled: queues.length > 0 });
   useKeys({ r: () => section.current?.querySelector<HTMLElement>('[data-open] :is(input, select, textarea)')?.focus() });
   if (queues.length === 0) return null;
   return (
@@ -28,7 +25,7 @@ export function Annotations({ record, kind, projectId }: Props) {
         Annotations <kbd>r</kbd>
       </h3>
       {queues.map((id) => (
-        <QueueQuestions key={id} queueId={id} record={data} projectId={projectId} />
+        <QueueQuestions key={id} queueId={id} record={record} projectId={projectId} />
       ))}
     </section>
   );

@@ -1,7 +1,7 @@
 import { countText } from '../parts/format.ts';
 import { KindMark } from '../parts/KindMark.tsx';
+import styles from './KindsMenu.module.css';
 import { kindsOf, type OutlineRow } from './outline.ts';
-import styles from './TracePage.module.css';
 
 interface Props {
   rows: readonly OutlineRow[];
@@ -14,7 +14,7 @@ interface Props {
 /** Which kinds of spans the tree shows, and which are folded to one row. */
 export function KindsMenu({ rows, hidden, onHidden, onFold }: Props) {
   const idsOf = (kind?: string) =>
-    rows.filter(({ node, size }) => size > 0 && (kind === undefined || node.type === kind)).map(({ node }) => node.id);
+    rows.filter(({ type, size }) => size > 0 && (kind === undefined || type === kind)).map(({ id }) => id);
   return (
     <>
       <button type="button" popoverTarget="kinds">

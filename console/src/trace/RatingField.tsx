@@ -1,6 +1,6 @@
 import { useId } from 'react';
 import type { Rating, Template } from '../data/annotations.ts';
-import styles from './TracePage.module.css';
+import styles from './Annotations.module.css';
 
 interface Props {
   constraints: Template['constraints'];

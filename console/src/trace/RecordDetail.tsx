@@ -1,19 +1,20 @@
 import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
 import type { DetailTab } from '../address/traceAddress.ts';
 import { CollectButtons } from '../collect/CollectButtons.tsx';
-import type { RecordKind, RecordNode, RunOf } from '../data/records.ts';
+import type { RecordNode, RunOf } from '../data/records.ts';
+import { kindOf } from '../data/trace.ts';
 import { KindMark } from '../parts/KindMark.tsx';
 import { Tabs } from '../parts/Tabs.tsx';
-import { useKeys } from '../parts/useKeys.ts';
 import { JsonTree } from '../payload/JsonTree.tsx';
 import { LongText } from '../payload/LongText.tsx';
 import { plainText } from '../payload/messages.ts';
 import { Payload } from '../payload/Payload.tsx';
 import { Annotations } from './Annotations.tsx';
 import { CopyMenu } from './CopyMenu.tsx';
+import styles from './RecordDetail.module.css';
 import { RecordFacts } from './RecordFacts.tsx';
 import { Scores } from './Scores.tsx';
-import styles from './TracePage.module.css';
+import { useTabKeys } from './useTabKeys.ts';
 
 interface Props {
   record: RecordNode;
@@ -33,15 +34,17 @@ const tabs = [
 /** One record with all that it has: what went in and out, its figures, scores, metadata. */
 export function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Props) {
   const { spans: _spans, traces: _traces, ...own } = record;
-  const choose = (next: DetailTab) => onTab(next === 'talk' ? undefined : next);
-  useKeys({ 1: () => choose('talk'), 2: () => choose('text'), 3: () => choose('json') });
+  const choose = useTabKeys(onTab);
   const failure = typeof record.error_message === 'string' && record.error_message !== '' ? record.error_message : undefined;
   return (
     <article className={styles.detail} aria-label={`${record.type} ${String(record.name ?? '')}`}>
       <div className={styles.detailHead}>
         <KindMark kind={record.type} />
         <h2>{String(record.name ?? record.type)}</h2>
-        <CollectButtons selection={{ run, kind: kindOf(record), count: 1, records: { ids: [record.id] } }} hasKeys={hasKeys} />
+        <CollectButtons
+          selection={{ run, kind: kindOf(record.type), count: 1, records: { ids: [record.id] } }}
+          hasKeys={hasKeys}
+        />
         <CopyMenu record={record} projectId={run.projectId} />
       </div>
       <RecordFacts record={record} />
@@ -51,7 +54,7 @@ export function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Prop
           <JsonTree value={own} />
         ) : (
           <>
-            <Annotations record={record} kind={kindOf(record)} projectId={run.projectId} />
+            <Annotations record={record} projectId={run.projectId} />
             <Scores record={record} />
             <Side title="Input" value={record.input} isText={tab === 'text'} />
             <Side title="Output" value={record.output} isText={tab === 'text'} />
@@ -66,8 +69,6 @@ export function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Prop
     </article>
   );
 }
-
-const kindOf = ({ type }: RecordNode): RecordKind => (type === 'trace' ? 'traces' : type === 'session' ? 'sessions' : 'spans');
 
 function Side({ title, value, isText }: { title: string; value: unknown; isText: boolean }) {
   return (

@@ -3,7 +3,7 @@ import { isFailure } from '../../../shared/records/failed.ts';
 import type { RecordNode } from '../data/records.ts';
 import { costText, countText, durationText, UNKNOWN } from '../parts/format.ts';
 import { Time } from '../parts/Time.tsx';
-import styles from './TracePage.module.css';
+import styles from './RecordDetail.module.css';
 
 /** The figures of a record and where it belongs, side by side. What the record does not have is left out, but time, latency and status. */
 export function RecordFacts({ record }: { record: RecordNode }) {

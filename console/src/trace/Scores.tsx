@@ -1,7 +1,7 @@
 import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
 import type { RecordNode } from '../data/records.ts';
 import { numberText, UNKNOWN } from '../parts/format.ts';
-import styles from './TracePage.module.css';
+import styles from './Scores.module.css';
 
 /** What the interface answers of a metric of a record, as far as it is shown. */
 interface MetricInfo {

@@ -1,10 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
-import { durationText, lineText } from '../parts/format.ts';
+import { compactText, costText, durationText, lineText } from '../parts/format.ts';
 import { KindMark } from '../parts/KindMark.tsx';
 import { usePreferences } from '../parts/preferences.ts';
 import { type OutlineRow, spanOfTime } from './outline.ts';
-import styles from './TracePage.module.css';
+import styles from './TraceTree.module.css';
 
 interface Props {
   rows: readonly OutlineRow[];
@@ -13,12 +13,14 @@ interface Props {
   /** Place of the chosen one. */
   at: number;
   closed: ReadonlySet<string>;
+  /** Ids of those that have the text that is looked for. */
+  found: ReadonlySet<string>;
   onChoose(place: number): void;
   onToggle(id: string, isClosed: boolean): void;
 }
 
 /** The tree of a trace with a bar for the time of each record. Only what is in sight is on the page. */
-export function TraceTree({ rows, places, at, closed, onChoose, onToggle }: Props) {
+export function TraceTree({ rows, places, at, closed, found, onChoose, onToggle }: Props) {
   const { rows: size } = usePreferences();
   const height = size === 'dense' ? 24 : 32;
   const scroller = useRef<HTMLDivElement>(null);
@@ -41,11 +43,11 @@ export function TraceTree({ rows, places, at, closed, onChoose, onToggle }: Prop
         {list.getVirtualItems().map(({ index, start }) => {
           const place = places[index] as number;
           const row = rows[place] as OutlineRow;
-          const { node, depth, size: below, isFailed } = row;
-          const isClosed = closed.has(node.id);
+          const { id, depth, size: below } = row;
+          const isClosed = closed.has(id);
           return (
             <div
-              key={node.id}
+              key={id}
               role="row"
               aria-rowindex={index + 1}
               aria-level={depth + 1}
@@ -64,7 +66,7 @@ export function TraceTree({ rows, places, at, closed, onChoose, onToggle }: Prop
                     aria-label={isClosed ? 'Open' : 'Close'}
                     onClick={(event) => {
                       event.stopPropagation();
-                      onToggle(node.id, !isClosed);
+                      onToggle(id, !isClosed);
                     }}
                   >
                     {isClosed ? '▸' : '▾'}
@@ -72,11 +74,11 @@ export function TraceTree({ rows, places, at, closed, onChoose, onToggle }: Prop
                 ) : (
                   <span className={styles.noToggle} />
                 )}
-                <KindMark kind={node.type} />
-                <span className={isFailed ? 'bad one-line' : 'one-line'}>{lineText(node.name ?? node.type, 120)}</span>
+                <Name row={row} isFound={found.has(id)} />
                 {isClosed && <span className="quiet">({below})</span>}
               </div>
               <TimeBar row={row} whole={whole} />
+              <Figures row={row} />
             </div>
           );
         })}
@@ -85,15 +87,38 @@ export function TraceTree({ rows, places, at, closed, onChoose, onToggle }: Prop
   );
 }
 
-function TimeBar({ row: { node, start, durationMs }, whole }: { row: OutlineRow; whole: number }) {
-  const left = Math.min(99.5, Math.max(0, ((start ?? 0) / whole) * 100));
+function Name({ row: { type, name, isFailed }, isFound }: { row: OutlineRow; isFound: boolean }) {
+  const text = lineText(name || type, 120);
+  return (
+    <>
+      <KindMark kind={type} />
+      <span className={isFailed ? 'bad one-line' : 'one-line'}>{isFound ? <mark>{text}</mark> : text}</span>
+    </>
+  );
+}
+
+function TimeBar({ row: { type, start, durationMs }, whole }: { row: OutlineRow; whole: number }) {
+  const left = Math.min(99.5, Math.max(0, (start / whole) * 100));
   const width = Math.min(100 - left, ((durationMs ?? 0) / whole) * 100);
   return (
     <div role="gridcell" className={styles.time}>
-      {start !== undefined && (
-        <span className={styles.bar} data-kind={node.type} style={{ left: `${left}%`, width: `max(2px, ${width}%)` }} />
-      )}
-      <span className={styles.duration}>{durationText(durationMs === undefined ? undefined : durationMs * 1e6)}</span>
+      <span className={styles.bar} data-kind={type} style={{ left: `${left}%`, width: `max(2px, ${width}%)` }} />
     </div>
+  );
+}
+
+function Figures({ row: { durationMs, tokens, cost } }: { row: OutlineRow }) {
+  return (
+    <>
+      <div role="gridcell" className={styles.figure}>
+        {durationText(durationMs === undefined ? undefined : durationMs * 1e6)}
+      </div>
+      <div role="gridcell" className={`${styles.figure} ${styles.usage}`}>
+        {tokens !== undefined && `${compactText(tokens)} tok`}
+      </div>
+      <div role="gridcell" className={`${styles.figure} ${styles.usage}`}>
+        {cost !== undefined && costText(cost)}
+      </div>
+    </>
   );
 }

@@ -1,39 +1,45 @@
-import { errorOf } from '../../../shared/records/failed.ts';
-import type { RecordNode } from '../data/records.ts';
+import type { TraceOutline } from '../../../shared/wire/traceOutline.ts';
 
 /** A record of a trace in its place: what tree, timeline and search look at. */
 export interface OutlineRow {
-  node: RecordNode;
+  id: string;
+  type: string;
+  name: string;
+  model: string | null;
   depth: number;
-  /** Place of the row above it in the tree; -1 for the root. */
+  /** Place of the row above it in the tree; -1 at the top. */
   parent: number;
   /** Rows below it, its own not counted. */
   size: number;
-  /** Milliseconds from the start of the trace; undefined for a time that cannot be read. */
-  start: number | undefined;
+  /** Milliseconds from the start of the trace. */
+  start: number;
   durationMs: number | undefined;
+  tokens: number | undefined;
+  cost: number | undefined;
   isFailed: boolean;
 }
 
 /** The records of a trace in the order of their tree, each before those below it. */
-export function outlineOf(root: RecordNode): OutlineRow[] {
+export function outlineRows({ columns }: Pick<TraceOutline, 'columns'>): OutlineRow[] {
   const rows: OutlineRow[] = [];
-  const origin = Date.parse(String(root.created_at));
-  // Without recursion: a trace may nest deeper than the stack.
-  const open: { node: RecordNode; depth: number; parent: number }[] = [{ node: root, depth: 0, parent: -1 }];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { node, depth, parent } = next;
-    const at = rows.length;
-    const began = Date.parse(String(node.created_at));
-    const nanoseconds = (node.metrics as { duration_ns?: unknown } | undefined)?.duration_ns;
+  columns.id.forEach((id, at) => {
+    const parent = columns.parent[at] as number;
+    const duration = known(columns.duration_ns[at]);
     rows.push({
-      ...{ node, depth, parent, size: 0 },
-      start: Number.isNaN(began) || Number.isNaN(origin) ? undefined : began - origin,
-      durationMs: typeof nanoseconds === 'number' || typeof nanoseconds === 'bigint' ? Number(nanoseconds) / 1e6 : undefined,
-      isFailed: errorOf(node as Parameters<typeof errorOf>[0]) !== undefined,
+      id,
+      type: columns.type[at] as string,
+      name: columns.name[at] as string,
+      model: columns.model[at] ?? null,
+      depth: parent < 0 ? 0 : (rows[parent] as OutlineRow).depth + 1,
+      parent,
+      size: 0,
+      start: Number(columns.start_us[at]) / 1_000,
+      durationMs: duration === undefined ? undefined : duration / 1e6,
+      tokens: known(columns.num_total_tokens[at]),
+      cost: known(columns.cost[at]),
+      isFailed: columns.failed[at] as boolean,
     });
-    for (const child of (node.spans ?? []).toReversed()) open.push({ node: child, depth: depth + 1, parent: at });
-  }
+  });
   for (let at = rows.length - 1; at > 0; at -= 1) {
     const row = rows[at] as OutlineRow;
     const above = rows[row.parent];
@@ -41,6 +47,10 @@ export function outlineOf(root: RecordNode): OutlineRow[] {
   }
   return rows;
 }
+
+/** Whole numbers beyond 2^53 arrive as bigints. */
+const known = (figure: number | bigint | null | undefined): number | undefined =>
+  figure === null || figure === undefined ? undefined : Number(figure);
 
 /** Places of the rows that are on the screen: those below a closed one are left out, and those of a hidden kind, not what is below them. */
 export function openPlaces(
@@ -50,16 +60,16 @@ export function openPlaces(
 ): number[] {
   const places: number[] = [];
   for (let at = 0; at < rows.length; at += 1) {
-    const { node, size } = rows[at] as OutlineRow;
-    if (at === 0 || !hiddenKinds.includes(node.type)) places.push(at);
-    if (closed.has(node.id)) at += size;
+    const { id, type, size } = rows[at] as OutlineRow;
+    if (at === 0 || !hiddenKinds.includes(type)) places.push(at);
+    if (closed.has(id)) at += size;
   }
   return places;
 }
 
 /** Milliseconds from the first start to the last end. */
 export const spanOfTime = (rows: readonly OutlineRow[]): number =>
-  Math.max(1, ...[rows.reduce((most, { start = 0, durationMs = 0 }) => Math.max(most, start + durationMs), 0)]);
+  rows.reduce((most, { start, durationMs = 0 }) => Math.max(most, start + durationMs), 1);
 
 /** The place of the next row after `from`, around the end, that fits; -1 where none does. */
 export function nextPlace(rows: readonly OutlineRow[], from: number, fits: (row: OutlineRow) => boolean): number {
@@ -82,11 +92,18 @@ export function slowestPlace(rows: readonly OutlineRow[]): number {
 /** The kinds of a trace's spans, with how many of each there are and how many of those have others below them. */
 export function kindsOf(rows: readonly OutlineRow[]): { kind: string; count: number; withOthers: number }[] {
   const kinds = new Map<string, { kind: string; count: number; withOthers: number }>();
-  for (const { node, size } of rows.slice(1)) {
-    const of = kinds.get(node.type) ?? { kind: node.type, count: 0, withOthers: 0 };
+  for (const { type, size } of rows) {
+    if (type === 'trace') continue;
+    const of = kinds.get(type) ?? { kind: type, count: 0, withOthers: 0 };
     of.count += 1;
     if (size > 0) of.withOthers += 1;
-    kinds.set(node.type, of);
+    kinds.set(type, of);
   }
   return [...kinds.values()];
 }
+
+/** Whether the name, kind, model or id of a row has the text, in any case of letters. */
+export const hasText = ({ name, type, model, id }: OutlineRow, text: string): boolean => {
+  const wanted = text.toLowerCase();
+  return [name, type, model, id].some((value) => value?.toLowerCase().includes(wanted));
+};
