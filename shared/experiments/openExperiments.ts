@@ -187,8 +187,8 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     recorded: stored.recorded,
     scalesOf,
     records: {
-      readPage: async (...[query, reading]: Parameters<typeof records.reads.readPage>) =>
-        records.reads.readPage({ ...query, run: await withoutExpired(query.run, expiries) }, reading),
+      readPage: async (...[query, columns]: Parameters<typeof records.reads.readPage>) =>
+        records.reads.readPage({ ...query, run: await withoutExpired(query.run, expiries) }, columns),
     },
     values: records.values,
     metricsOf: scorers.enabledMetrics,

@@ -1,26 +1,26 @@
 import type { ColumnDef } from '../../../columns/columnDef.ts';
 import { begun } from '../../../concurrency/begun.ts';
-import type { PageReading, RecordPage, RecordPageQuery, RecordQuery } from '../../../records/searchRecords.ts';
+import type { RecordPageQuery, RecordQuery } from '../../../records/searchRecords.ts';
 import type { ColumnFilter } from '../../../wire/filters.ts';
 import { Binder } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { HAS_VALUE, IN_ORDER, idOrder, metricValueColumn, ofKindsSql, scopeOf } from '../filters/columnSql.ts';
 import { compileOverValues, isEmpty } from '../filters/compileFilter.ts';
 import { keyOfRow } from '../tables/keyRow.ts';
-import type { RunVersions } from './runVersions.ts';
+import type { CheckedPage } from './recordPages.ts';
 
 /**
  * The page of a query that asks for one metric alone, as its filter, its order or both: the table of values has all that decides it, so no record
  * is read. Undefined for any other query, and for a page that reaches into the records without a value.
+ * @param isWrittenOnce whether every value of the metric came with its record and stayed as it was: then nothing is merged to find the newest
  * @param count the number of records that a query matches
  */
 export async function metricPage(
   clickhouse: ClickHouse,
-  versions: RunVersions,
   query: RecordPageQuery,
-  { byMerging = false }: PageReading,
+  isWrittenOnce: (metric: string) => Promise<boolean>,
   count: (query: RecordQuery) => Promise<number>,
-): Promise<RecordPage | undefined> {
+): Promise<CheckedPage | undefined> {
   const metric = metricOf(query);
   if (!metric || query.after !== undefined) return undefined;
   const binder = new Binder();
@@ -40,8 +40,8 @@ export async function metricPage(
   const where = `${ofMetric}${ofKindsSql(binder.bind, kinds, 'record_type')}`;
   const tail = `record_created_at DESC, ${idOrder('record_id')} DESC`;
   const order = value ? `${value} ${sort.ascending ? 'ASC' : 'DESC'}, ${tail}` : tail;
-  const known = byMerging ? { isWrittenOnce: false } : await versions.ofValues(run, metric);
-  const rows = `FROM ${known.isWrittenOnce ? 'metric_values' : 'metric_values FINAL'} WHERE ${where}`;
+  const isAsWritten = await isWrittenOnce(metric);
+  const rows = `FROM ${isAsWritten ? 'metric_values' : 'metric_values FINAL'} WHERE ${where}`;
   const reading = clickhouse.query({
     name: 'page by a metric',
     sql: `SELECT record_id AS id, record_created_at AS created_at, record_type AS type, trace_id ${rows} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
@@ -63,15 +63,10 @@ export async function metricPage(
   const { length } = keys;
   // Only the last page of values can be one that goes on in the records without a value.
   if (length < limit && (await withValue()) !== (await counting)) return undefined;
-  return {
-    keys,
-    async total() {
-      const total = await counting;
-      // As of a page of records: others may have come between the count and a full page that seems to be the last.
-      return length < limit || offset + length < total ? total : count(query);
-    },
-    isCurrent: () => versions.valuesAreCurrent(run, metric, known),
-  };
+  const isCurrent = !isAsWritten || (await isWrittenOnce(metric));
+  // As of a page of records: others may have come between the count and a full page that seems to be the last.
+  const certain = async (total: number) => (length < limit || offset + length < total ? total : count(query));
+  return { keys, total: begun(counting.then(certain)), isCurrent };
 }
 
 /** The metric that a query sorts by, or else that a leaf of its filter names. */

@@ -14,12 +14,6 @@ export interface RecordVersions {
   rewrites?: number;
 }
 
-/** What a statement over the values of a metric in a run has to know of their versions. */
-export interface ValueVersions {
-  /** Whether every value came with its record and stayed as it was: then nothing has to be merged to find the newest. */
-  isWrittenOnce: boolean;
-}
-
 const MAX_RUNS = 200;
 
 /**
@@ -44,11 +38,17 @@ export class RunVersions {
     return written.get(run) ?? written.read(run, () => this.#askRecords(run));
   }
 
-  async ofValues(run: RunRef, metric: string): Promise<ValueVersions> {
+  /** Whether every value of the metric came with its record and stayed as it was: then nothing has to be merged to find the newest. */
+  async areWrittenOnce(run: RunRef, metric: string): Promise<boolean> {
     await this.#clickhouse.settled?.(run);
-    return { isWrittenOnce: await this.#areWrittenOnce(run, metric) };
+    const rewritten = await this.#clickhouse.query({
+      name: 'rewritten values',
+      sql: `SELECT 1 FROM metric_values WHERE ${IN_RUN} AND metric = {metric:String} AND is_rewrite LIMIT 1`,
+      params: { ...runParams(run), metric },
+      row: (row) => row,
+    });
+    return rewritten.length === 0;
   }
-
   /** Whether nothing was rewritten since these versions were asked for. */
   async areCurrent(run: RunRef, versions: RecordVersions): Promise<boolean> {
     if (versions.newest.from === 'records FINAL') return true;
@@ -56,10 +56,6 @@ export class RunVersions {
     const known = written?.get(run);
     if (known && versions.rewrites !== undefined) return known.rewrites === versions.rewrites && !written?.isRewriting(run);
     return sameVersions((await this.#askRecords(run)).newest, versions.newest);
-  }
-
-  async valuesAreCurrent(run: RunRef, metric: string, versions: ValueVersions): Promise<boolean> {
-    return !versions.isWrittenOnce || (await this.ofValues(run, metric)).isWrittenOnce;
   }
 
   /** Most runs are never rewritten: their counts, which the engine keeps for each part, say so. A run that was rewritten stays it. */
@@ -78,15 +74,5 @@ export class RunVersions {
       this.#rewritten.set(name, true);
     }
     return { newest: await newestVersions(this.#clickhouse, run) };
-  }
-
-  async #areWrittenOnce(run: RunRef, metric: string): Promise<boolean> {
-    const rewritten = await this.#clickhouse.query({
-      name: 'rewritten values',
-      sql: `SELECT 1 FROM metric_values WHERE ${IN_RUN} AND metric = {metric:String} AND is_rewrite LIMIT 1`,
-      params: { ...runParams(run), metric },
-      row: (row) => row,
-    });
-    return rewritten.length === 0;
   }
 }
