@@ -28,8 +28,8 @@ export async function consoleBrowser(executablePath: string, serviceUrl: string)
     const page = await context.newPage();
     page.on('pageerror', (err) => problems.push(`error: ${err.message}`));
     page.on('console', (message) => {
-      // The first question of a browser that is not signed in is answered 401, and what is not there 404: browsers note both.
-      if (message.type() === 'error' && !/status of 40[14]/.test(message.text())) problems.push(`console: ${message.text()}`);
+      // The first question of a browser that is not signed in is answered 401, what is not there 404, a name that is taken 409: browsers note all.
+      if (message.type() === 'error' && !/status of 40[149]/.test(message.text())) problems.push(`console: ${message.text()}`);
     });
     await page.addInitScript(() => {
       const scope = globalThis as unknown as { document: EventTarget };

@@ -17,6 +17,8 @@ export interface RecordsAddress {
   cols?: string[] | undefined;
   /** Ids of the columns that stay at the left. */
   pin?: string[] | undefined;
+  /** Id of the saved view that was opened last; what it says is in the other parameters. */
+  view?: string | undefined;
   /** Id of the record in the side panel. */
   open?: string | undefined;
   tab?: DetailTab | undefined;
@@ -42,6 +44,7 @@ export function recordsAddress(given: Record<string, unknown>): RecordsAddress {
     sort: text(given.sort),
     cols: texts(given.cols),
     pin: texts(given.pin),
+    view: text(given.view),
     open: text(given.open),
     tab: detailTab(given.tab),
   };

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import type { SavedView } from './savedViews.ts';
 import { countOf, filterOf, runSelector, type Selection } from './selection.ts';
 import { queryClient, send, sendAtEnd } from './service.ts';
 
@@ -7,10 +8,15 @@ export const UNDO_MS = 8_000;
 
 /** A deletion that was asked for. It waits, goes on, or has failed. */
 export interface Deletion {
-  selection: Selection;
+  /** What is deleted, as a sentence names it. */
   text: string;
-  /** Ids of the records that were on the page. */
+  request: { path: string; method?: 'DELETE'; body?: object };
+  /** The first word of the keys of questions whose answers it changes. */
+  changes: 'records' | 'views';
+  /** Ids of what was on the page. */
   hidden: readonly string[];
+  /** Records that go from a run. */
+  records?: { runId: string; count: number };
   state: 'waiting' | 'sent' | 'failed';
   error?: unknown;
   timer?: ReturnType<typeof setTimeout>;
@@ -34,14 +40,35 @@ export const useDeletions = (): readonly Deletion[] =>
     () => all,
   );
 
-/** Deletes the records when the time to undo it is over. Of a filter, those that are there now: what is logged meanwhile stays. */
-export function deleteLater(given: Selection, hidden: readonly string[]): void {
-  const selection =
-    'filter' in given.records ? { ...given, records: { filter: until(new Date(), given.records.filter) } } : given;
-  const one: Deletion = { selection, text: countOf(given), hidden, state: 'waiting' };
+function later(asked: Omit<Deletion, 'state'>): void {
+  const one: Deletion = { ...asked, state: 'waiting' };
   one.timer = setTimeout(() => void deleteNow(one), UNDO_MS);
   set([...all, one]);
 }
+
+/** Deletes the records when the time to undo it is over. Of a filter, those that are there now: what is logged meanwhile stays. */
+export function deleteRecordsLater(given: Selection, hidden: readonly string[]): void {
+  const { run, kind, count } = given;
+  const filter = 'filter' in given.records ? until(new Date(), given.records.filter) : filterOf(given);
+  later({
+    text: countOf(given),
+    request: {
+      path: `/projects/${run.projectId}/${kind}/delete`,
+      body: { ...runSelector(run), ...(filter ? { filter_tree: filter } : {}) },
+    },
+    changes: 'records',
+    hidden,
+    records: { runId: run.runId, count },
+  });
+}
+
+export const deleteViewLater = ({ id, project_id, name }: SavedView): void =>
+  later({
+    text: `View “${name}”`,
+    request: { path: `/projects/${project_id}/views/${id}`, method: 'DELETE' },
+    changes: 'views',
+    hidden: [id],
+  });
 
 export function takeBack(one: Deletion): void {
   clearTimeout(one.timer);
@@ -50,11 +77,13 @@ export function takeBack(one: Deletion): void {
 
 export async function deleteNow(one: Deletion): Promise<void> {
   clearTimeout(one.timer);
-  const sent: Deletion = { selection: one.selection, text: one.text, hidden: one.hidden, state: 'sent' };
+  const { timer: _, error: __, ...asked } = one;
+  const sent: Deletion = { ...asked, state: 'sent' };
   replace(one, [sent]);
   try {
-    await send(pathOf(one), { body: bodyOf(one), repeatable: true });
-    await queryClient.invalidateQueries({ queryKey: ['records'] });
+    const { path, ...request } = sent.request;
+    await send(path, { ...request, repeatable: true });
+    await queryClient.invalidateQueries({ queryKey: [sent.changes] });
     replace(sent, []);
   } catch (error) {
     replace(sent, [{ ...sent, state: 'failed', error }]);
@@ -65,17 +94,10 @@ export async function deleteNow(one: Deletion): Promise<void> {
 addEventListener('pagehide', () => {
   for (const one of all.filter(({ state }) => state === 'waiting')) {
     clearTimeout(one.timer);
-    sendAtEnd(pathOf(one), bodyOf(one));
+    sendAtEnd(one.request);
     replace(one, []);
   }
 });
-
-const pathOf = ({ selection: { run, kind } }: Deletion): string => `/projects/${run.projectId}/${kind}/delete`;
-
-function bodyOf({ selection }: Deletion): object {
-  const filter = filterOf(selection);
-  return { ...runSelector(selection.run), ...(filter ? { filter_tree: filter } : {}) };
-}
 
 function until(moment: Date, filter: ReturnType<typeof filterOf>): ReturnType<typeof filterOf> {
   const before = { filter: { type: 'date', column_id: 'created_at', operator: 'lte', value: moment.toISOString() } };

@@ -26,10 +26,10 @@ export const download = (path: string, body: object): Promise<ReadableStream<Uin
   client.download(path, { body, headers: ofPage, repeatable: true });
 
 /** A request that the browser sends although the page is going; its answer is not read. */
-export const sendAtEnd = (path: string, body: object): void => {
+export const sendAtEnd = ({ path, ...call }: { path: string; method?: 'DELETE'; body?: object }): void => {
   const fetchOn: typeof fetch = (url, request) => fetch(url, { ...request, keepalive: true });
   const last = new ServiceClient({ apiUrl: `${home.api}/v2`, token: accessToken, retries: 0, fetch: fetchOn });
-  last.send(path, { body, headers: ofPage }).catch(() => undefined);
+  last.send(path, { ...call, headers: ofPage }).catch(() => undefined);
 };
 
 /** A search that only reads: it may be sent again. */

@@ -29,7 +29,7 @@ function DeletionNotice({ deletion }: { deletion: Deletion }) {
           Try again
         </button>
         <button type="button" onClick={() => takeBack(deletion)}>
-          Leave them
+          Leave it
         </button>
       </div>
     );

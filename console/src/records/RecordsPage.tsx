@@ -16,6 +16,7 @@ import { SelectionBar } from './SelectionBar.tsx';
 import { useChoice } from './useChoice.ts';
 import { useFoundRecords } from './useFoundRecords.ts';
 import { type RecordsView, useRecordsAddress, useRecordsView } from './useRecordsView.ts';
+import { ViewsMenu } from './ViewsMenu.tsx';
 
 /** The records of a run in a table under a filter, with one of them at its side. All that is chosen is in the address. */
 export function RecordsPage() {
@@ -75,6 +76,7 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
         <span role="status" className={styles.total}>
           {total === undefined ? ' ' : `${countText(total)} ${total === 1 ? kind.slice(0, -1) : kind}`}
         </span>
+        {catalog && <ViewsMenu projectId={run.projectId} catalog={catalog} />}
         {catalog && shown && <ColumnsMenu catalog={catalog} shown={shown} />}
       </div>
       {view.question && <Histogram question={view.question} />}

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import { CollectButtons } from '../collect/CollectButtons.tsx';
-import { deleteLater } from '../data/deletions.ts';
+import { deleteRecordsLater } from '../data/deletions.ts';
 import { exportFormats, saveAs } from '../data/exports.ts';
 import { useMay } from '../data/permissions.ts';
 import { countOf, type Selection } from '../data/selection.ts';
@@ -43,7 +43,7 @@ export function SelectionBar({ selection, total, loaded, onAll, onClear }: Props
   const isAll = 'filter' in records;
   const isTooMany = !isAll && records.ids.length > MOST_TO_DELETE;
   const remove = () => {
-    deleteLater(selection, isAll ? loaded.map(({ id }) => id) : records.ids);
+    deleteRecordsLater(selection, isAll ? loaded.map(({ id }) => id) : records.ids);
     onClear();
   };
   return (

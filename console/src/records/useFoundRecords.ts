@@ -16,7 +16,7 @@ export function useFoundRecords({ question, run, kind }: RecordsView) {
     const all = data?.pages.flatMap((page) => page.records) ?? [];
     return hidden.size === 0 ? all : all.filter(({ id }) => !hidden.has(id));
   }, [data, going]);
-  const gone = going.reduce((sum, { selection }) => (selection.run.runId === run?.runId ? sum + selection.count : sum), 0);
+  const gone = going.reduce((sum, one) => (one.records?.runId === run?.runId ? sum + (one.records?.count ?? 0) : sum), 0);
   const counted = data?.pages[0]?.num_rows;
   const loadMore = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();

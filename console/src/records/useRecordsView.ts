@@ -79,7 +79,7 @@ function filterOf(
   }
 }
 
-const asFilterColumn = ({ allowed_values, ...column }: Column): FilterColumn => ({
+export const asFilterColumn = ({ allowed_values, ...column }: Column): FilterColumn => ({
   ...column,
   ...(allowed_values ? { allowed_values: allowed_values.map(String) } : {}),
 });
