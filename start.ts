@@ -112,6 +112,7 @@ export async function startService(
     opened.defer(() => domain.integrations.outbound.close());
 
     const api = await assembleApi(domain, config, {
+      stopping: server.stopping,
       pingTemporal: temporal.ping,
       prepareTemporal: temporal.namespace.prepare,
       startJobs: temporal.namespace.startJobs,

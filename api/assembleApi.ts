@@ -38,6 +38,8 @@ export interface ApiSurroundings {
   temporalPagesUrl: string | undefined;
   /** Called with the first administrator's credentials before that account is created. */
   keepCredentials(credentials: { email: string; password: string; apiKey: string }): void;
+  /** Aborts when the process is about to end: answers that wait for something end then. */
+  stopping: AbortSignal;
   /** Parse every reply with its schema (tests). */
   checkReplies?: boolean;
 }
@@ -76,7 +78,7 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
       }),
       ...accountEndpoints(domain, clients),
       ...projectEndpoints(domain),
-      ...recordEndpoints(domain, gate, bodies),
+      ...recordEndpoints(domain, gate, bodies, around.stopping),
       ...assetEndpoints(domain, gate),
       ...experimentEndpoints(domain, gate),
     ],

@@ -27,6 +27,7 @@ async function start() {
   const domain = assembleDomain(servers.stores, workflows, config, secretKeys, log, telemetry, process.env);
   opened.defer(() => domain.integrations.outbound.close());
   const api = await assembleApi(domain, config, {
+    stopping: server.stopping,
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
     prepareTemporal: namespace.prepare,
     startJobs: namespace.startJobs,

@@ -10,6 +10,8 @@ export interface Listening {
   url: string;
   /** Answers with `app` from now on; until then every request is answered with 503 and Retry-After. */
   serve(app: RequestListener): void;
+  /** Aborts when it begins to close. */
+  stopping: AbortSignal;
   /** Takes no new connection, lets the requests under way end, then closes. */
   close(): Promise<void>;
 }
@@ -32,6 +34,7 @@ const SWEEP_MS = 50;
 export async function listen(host: string, port: number, setting = 'PORT'): Promise<Listening> {
   let answer: RequestListener = answerStarting;
   let closing: Promise<void> | undefined;
+  const stopping = new AbortController();
   const onRequest: RequestListener = (request, response) => {
     for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
     if (closing) response.setHeader('Connection', 'close');
@@ -58,7 +61,9 @@ export async function listen(host: string, port: number, setting = 'PORT'): Prom
     serve(app) {
       answer = app;
     },
+    stopping: stopping.signal,
     close() {
+      stopping.abort();
       closing ??= new Promise((resolve) => {
         const sweeping = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
         const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);

@@ -76,6 +76,7 @@ export { type LogStreamResponse, listLogStreams } from './listLogStreams.ts';
 export { listMetrics, type Metric } from './listMetrics.ts';
 export { listProjects, type ProjectResponse } from './listProjects.ts';
 export { listPrompts } from './listPrompts.ts';
+export { type LiveRecords, type LiveRecordsOptions, liveRecords } from './liveRecords.ts';
 export type { ExplainedScore, HostedRow, LocalMetric, LocalScale, LocalScore, ScoreMap } from './localMetric.ts';
 export { type LogOptions, log } from './log.ts';
 export { Logger, type LoggerOptions } from './logger.ts';

@@ -2,6 +2,7 @@ import type { Domain } from '../../shared/assemble.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { withoutExpired } from '../../shared/projects/retention.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
+import { LiveRuns } from '../../shared/records/liveRecords.ts';
 import { mustHaveJudges } from '../../shared/scorers/judge.ts';
 import { namedScorers } from '../../shared/scorers/namedScorers.ts';
 import { scorersOfRun } from '../../shared/scorers/runSettings.ts';
@@ -10,6 +11,7 @@ import { clickhouseColumnValues } from '../../shared/stores/clickhouse/reads/col
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/reads/metricTimeline.ts';
 import { clickhouseHistogram } from '../../shared/stores/clickhouse/reads/recordHistogram.ts';
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/reads/recordStream.ts';
+import { clickhouseRunState } from '../../shared/stores/clickhouse/reads/runState.ts';
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/reads/traceGraph.ts';
 import type { AccountGate } from '../authenticate.ts';
 import type { BodyBounds } from '../bodyBounds.ts';
@@ -22,6 +24,7 @@ import { annotationTemplateRoutes } from '../routes/annotationTemplates.ts';
 import { columnValueRoutes } from '../routes/columnValues.ts';
 import { exportRecordRoutes } from '../routes/exportRecords.ts';
 import { ingestCounterRoutes } from '../routes/ingestCounters.ts';
+import { liveRecordRoutes } from '../routes/liveRecords.ts';
 import { metricSearchRoutes } from '../routes/metricSearch.ts';
 import { metricsTestingRoutes } from '../routes/metricsTesting.ts';
 import { openTelemetryRoutes } from '../routes/openTelemetry.ts';
@@ -35,7 +38,7 @@ import { traceGraphRoutes } from '../routes/traceGraph.ts';
 import { traceRoutes } from '../routes/traces.ts';
 
 /** Records: logged, searched, exported, annotated, and scored anew. */
-export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyBounds): Endpoint[] {
+export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyBounds, stopping: AbortSignal): Endpoint[] {
   const { accounts, assets, annotations, annotationStore, expiries, models, projects, records, scorers, scoring, stores } =
     domain;
   const { writer, reading, deletion, heldUpdates } = records;
@@ -49,6 +52,8 @@ export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyB
     gate.authorize(caller, { project: action }, projectId);
   const queues = { annotations: annotationStore, newId };
   const queueRecords = { ...search, ...queues, stream, unexpired: (run: RunRef) => withoutExpired(run, expiries) };
+  const stateOf = clickhouseRunState(clickhouse);
+  const live = new LiveRuns(async (run, before) => stateOf(await withoutExpired(run, expiries), before), domain.log);
   return [
     ...traceRoutes(recordDeps),
     ...spanRoutes(recordDeps),
@@ -71,6 +76,7 @@ export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyB
     ...recordHistogramRoutes({ ...search, histogram: clickhouseHistogram(clickhouse) }),
     ...columnValueRoutes({ ...search, columnValues: clickhouseColumnValues(clickhouse) }),
     ...recordColumnRoutes(search),
+    ...liveRecordRoutes({ findRun, live, gate, stopping }),
     ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(clickhouse) }),
     ...metricsTestingRoutes({
       ...search,

@@ -156,6 +156,7 @@ export const expected: Record<string, string> = {
   'POST /projects/{project_id}/traces/histogram': '                1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/traces/column_values': '            1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/traces/metadata_keys': '            1 ++44 +++++ 4 ++++ 4 44',
+  'GET /projects/{project_id}/live_records': '                     1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/traces/available_columns': '        1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/traces/aggregated': '               1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/spans/search': '                    1 ++44 +++++ 4 ++++ 4 44',

@@ -358,6 +358,7 @@ export const plans: Record<string, Plan> = {
       [`POST /projects/{project_id}/${kind}/delete`, { body: (target) => ({ ...inStream(target), ...nothing() }) }],
     ]),
   ),
+  'GET /projects/{project_id}/live_records': { query: inStream },
   'POST /projects/{project_id}/views': { body: () => ({ name: name(), kind: 'traces' }) },
   'POST /projects/{project_id}/views shared': { body: () => ({ name: name(), kind: 'traces', is_shared: true }) },
   'PUT /projects/{project_id}/views/{view_id}': { body: ({ at }) => ({ name: at.mark, kind: 'spans', is_shared: true }) },
@@ -463,5 +464,14 @@ export async function send(
     },
     ...(body === undefined ? {} : { body }),
   });
-  return { status: response.status, text: await response.text() };
+  return { status: response.status, text: await textOf(response) };
+}
+
+/** Of a stream that goes on, the first part. */
+async function textOf(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text();
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const { value } = await reader.read();
+  await reader.cancel();
+  return new TextDecoder().decode(value);
 }

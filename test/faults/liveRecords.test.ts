@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { ServiceClient } from '../../client/http.ts';
+import { createLogStream, createProject, type LiveRecords, liveRecords } from '../../client/index.ts';
+import { serviceToKill } from '../support/serviceToKill.ts';
+
+const host = serviceToKill();
+/** Milliseconds in which a stream ends when the service stops; it cuts what takes 4 s. */
+const END_MS = 3_000;
+
+const log = (client: ServiceClient, projectId: string, logStreamId: string, count: number) =>
+  client.send(`/projects/${projectId}/traces`, {
+    body: { log_stream_id: logStreamId, traces: Array.from({ length: count }, () => ({ input: 'a' })) },
+  });
+
+test('a stop ends live streams at once, and the client goes on where they ended, also after a kill', async () => {
+  const { service, client } = await host.start();
+  const { id: projectId } = await createProject({ client, name: 'followed' });
+  const { id: logStreamId } = await createLogStream({ client, projectId, name: 'main' });
+  const left = new AbortController();
+  const events = liveRecords({ client, projectId, logStreamId, signal: left.signal });
+  const sum = { traces: 0, total: 0 };
+  const until = async (traces: number) => {
+    while (sum.traces < traces) {
+      const { num_new, num_records } = (await events.next()).value as LiveRecords;
+      sum.traces += num_new.traces;
+      sum.total = num_records.traces;
+    }
+    return sum;
+  };
+  await log(client, projectId, logStreamId, 2);
+  const raw = await fetch(`${service.url}/projects/${projectId}/live_records?log_stream_id=${logStreamId}`, {
+    headers: { 'Service-API-Key': service.apiKey },
+  });
+  expect((await events.next()).value).toMatchObject({ num_records: { traces: 2 } });
+
+  const begun = performance.now();
+  const stopped = service.kill('SIGTERM');
+  expect(await raw.text()).toMatch(/event: end\ndata: \{"status":503,"detail":"the service is stopping[^"]*"\}\n\n$/);
+  expect(performance.now() - begun).toBeLessThan(END_MS);
+  await stopped;
+  const again = await host.start();
+  await log(client, projectId, logStreamId, 3);
+  expect(await until(3)).toEqual({ traces: 3, total: 5 });
+
+  await again.service.kill('SIGKILL');
+  await host.start();
+  await log(client, projectId, logStreamId, 4);
+  expect(await until(7)).toEqual({ traces: 7, total: 9 });
+  left.abort();
+  expect((await events.next()).done).toBe(true);
+}, 120_000);
