@@ -153,7 +153,6 @@ export function assembleDomain(
   });
   const records = openRecords({
     store: clickhouseRecordStore(engine),
-    isOnlyWriter: clickhouse.isEmbedded,
     reads: {
       ...reads,
       ...annotations,

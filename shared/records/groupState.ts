@@ -4,7 +4,6 @@ import { followUsage } from './followUsage.ts';
 import type { HeldUpdate, HeldUpdates } from './heldUpdates.ts';
 import { loadRun, type RunState } from './loadRun.ts';
 import { scoresIn } from './loggedScores.ts';
-import type { OpenedSessions } from './openedSessions.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
 import { PENDING, type RecordStore, type WrittenKey } from './recordStore.ts';
@@ -22,8 +21,6 @@ export interface GroupDeps {
   held: HeldUpdates | undefined;
   clock: VersionClock;
   prices: CallPrices;
-  /** Absent where other processes write, too. */
-  opened: OpenedSessions | undefined;
   /** False where no update of the run's records is held. */
   mayHold(run: RunRef): boolean;
 }
@@ -44,7 +41,7 @@ export class GroupState {
   }
 
   static async load(deps: GroupDeps, group: readonly WriteRequest[]): Promise<GroupState> {
-    const { store, held, mayHold, prices, opened } = deps;
+    const { store, held, mayHold, prices } = deps;
     const byRun = Map.groupBy(group, ({ run }) => lockOf(run));
     const runs = await Promise.all(
       [...byRun].map(async ([name, requests]): Promise<[string, RunState]> => {
@@ -56,7 +53,6 @@ export class GroupState {
             run,
             requests.flatMap(({ changes }) => changes),
             requests.flatMap(({ recount }) => recount),
-            opened,
             held && { heldOf: mayHold(run) ? (ids) => held.of(run, ids) : async () => [] },
           ),
         ];
@@ -81,7 +77,6 @@ export class GroupState {
         return { id: asked.record.id, session_id: known, trace_id: asked.record.trace_id, isNew: false };
       const change = known === undefined ? asked : inSession(asked, known);
       const id = change.action === 'update' ? change.id : change.record.id;
-      if (state.opened.has(id) && change.action === 'open') return { id, session_id: id, trace_id: null, isNew: false };
       const stored = made.get(id) ?? state.records.get(id);
       const traceId = change.action === 'update' ? null : change.record.trace_id;
       const trace = traceId === null ? undefined : (made.get(traceId) ?? state.records.get(traceId));
@@ -220,15 +215,6 @@ export class GroupState {
       const updates = [...held].flatMap(([id, all]) => (records.has(id) ? [] : all.filter((one) => !('number' in one))));
       return updates.length > 0 ? [{ run, updates }] : [];
     });
-  }
-
-  /** Sessions among its records. */
-  sessions(): { run: RunRef; session: { id: string; is_provisional: boolean | undefined } }[] {
-    return [...this.#runs.values()].flatMap(({ run, records }) =>
-      [...records.values()].flatMap(({ id, type, is_provisional }) =>
-        type === 'session' ? { run, session: { id, is_provisional } } : [],
-      ),
-    );
   }
 
   /** Ids of the records that this group writes, and of their traces: those that they leave, too; and of those that updates wait for. */

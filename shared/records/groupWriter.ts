@@ -3,7 +3,6 @@ import { type RunRef, runNotFound } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates } from './heldUpdates.ts';
 import type { IngestCounters } from './ingestCounters.ts';
 import type { NotedUpdates } from './notedUpdates.ts';
-import type { OpenedSessions } from './openedSessions.ts';
 import { asUnavailable, isTransient, persistBlock } from './persistBlock.ts';
 import type { RecordChange } from './recordChange.ts';
 import type { HeldLocks, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
@@ -30,7 +29,6 @@ export interface GroupWriterDeps {
   counters: Pick<IngestCounters, 'drop'>;
   clock: VersionClock;
   prices: CallPrices;
-  opened: OpenedSessions | undefined;
   /** Absent where updates are answered when they are in their records. */
   noted: Pick<NotedUpdates, 'follows' | 'stored'> | undefined;
   /** Hears of every run to which something was written. */
@@ -153,7 +151,6 @@ export class GroupWriter {
     isReady(settled.touched);
     await persistBlock(settled.block, confirm, () => position.onSent(group));
     for (const place of settled.places) this.#deps.noted?.stored(place);
-    for (const { run, session } of settled.sessions) this.#deps.opened?.add(run, session); // they need not be looked for again
     // What is left of them counts for nothing, since the records are stored, and expires.
     if (settled.applied.length > 0) await this.#deps.held?.release(settled.applied).catch(() => {});
     const notHeld = await this.#hold(settled.toHold);
@@ -191,8 +188,8 @@ export class GroupWriter {
     // A process that had lost its locks stored the record under the time that it gave it, which may be another by now.
     for (const { run, changes } of group.filter(({ mayBeStored }) => mayBeStored))
       await this.#deps.store.removeMisplaced(run, changes.map(idOf));
-    const { store, held, clock, prices, opened, noted, onStored } = this.#deps;
-    return settleGroup({ store, held, clock, prices, opened, noted, mayHold, onStored }, group);
+    const { store, held, clock, prices, noted, onStored } = this.#deps;
+    return settleGroup({ store, held, clock, prices, noted, mayHold, onStored }, group);
   }
 }
 

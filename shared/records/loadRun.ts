@@ -1,7 +1,6 @@
 import type { RunRef } from '../projects/runs.ts';
 import { usageOfTraces } from './followUsage.ts';
 import type { HeldUpdate, StoredHeldUpdate } from './heldUpdates.ts';
-import type { OpenedSessions } from './openedSessions.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordChange } from './recordChange.ts';
 import { PENDING, type RecordStore, type StoredKey, type UsageKey, type WrittenKey } from './recordStore.ts';
@@ -9,8 +8,6 @@ import { PENDING, type RecordStore, type StoredKey, type UsageKey, type WrittenK
 /** The stored records of a run, and what changes have made of them so far. */
 export interface RunState {
   run: RunRef;
-  /** Sessions that these changes open and that are stored: nothing was read of them. */
-  opened: ReadonlySet<string>;
   keys: Map<string, StoredKey>;
   records: Map<string, StoredRecord>;
   /** The records that were read, as they were before. */
@@ -37,15 +34,10 @@ export interface RunState {
 export async function loadRun(
   store: RecordStore,
   run: RunRef,
-  all: readonly RecordChange[],
+  changes: readonly RecordChange[],
   recount: readonly string[],
-  sessions: OpenedSessions | undefined,
   holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
 ): Promise<RunState> {
-  const openings = all.flatMap((change) => (change.action === 'open' ? [change.record] : []));
-  const opened = new Set(openings.filter((session) => sessions?.has(run, session)).map(({ id }) => id));
-  for (const session of openings) if (!sessions?.has(run, session)) opened.delete(session.id);
-  const changes = opened.size === 0 ? all : all.filter((change) => change.action !== 'open' || !opened.has(change.record.id));
   const ids = new Set<string>();
   const included = new Set<string | null>([null]);
   for (const change of changes)
@@ -82,7 +74,6 @@ export async function loadRun(
   const deleted = holding && lacking.length > 0 ? await store.deleted(run, lacking) : [];
   return {
     run,
-    opened,
     keys,
     records,
     stored: new Map(records),

@@ -12,7 +12,6 @@ import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage } from './heldUpda
 import { type LateRows, removeLateRows } from './lateRows.ts';
 import type { MetricValueStore } from './metricValues.ts';
 import type { UpdateJournal } from './notedUpdates.ts';
-import { OpenedSessions } from './openedSessions.ts';
 import type { ReadDeps, RecordReader } from './read.ts';
 import type { RecordStore, WithLocks } from './recordStore.ts';
 import { RecordWriter } from './recordWriter.ts';
@@ -51,8 +50,6 @@ export interface RecordsDeps {
   /** Absent where this process is the only one that writes. */
   withLocks: WithLocks | undefined;
   prices: CallPrices;
-  /** No other process writes or deletes records. */
-  isOnlyWriter: boolean;
   metrics: MetricDefinitions;
   retention: Pick<RetentionStore, 'get' | 'projects'>;
   expiries: Expiries;
@@ -124,7 +121,6 @@ export function openRecords(deps: RecordsDeps): Records {
     erasures: erasure.underWay,
     held: heldUpdates,
     prices: deps.prices,
-    ...(deps.isOnlyWriter ? { opened: new OpenedSessions() } : {}),
     ...(deps.withLocks ? { withLocks: deps.withLocks } : {}),
     ...(deps.journal ? { notes: { journal: deps.journal, onLost: deps.onUpdateLost } } : {}),
     onGroup(changes, bytes) {

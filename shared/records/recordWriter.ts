@@ -5,7 +5,6 @@ import type { HeldUpdates } from './heldUpdates.ts';
 import { IngestCounters } from './ingestCounters.ts';
 import { LockedGroups } from './lockedGroups.ts';
 import { NotedUpdates, type NotedUpdatesDeps, type UnsettledUpdates } from './notedUpdates.ts';
-import type { OpenedSessions } from './openedSessions.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';
 import type { HeldLocks, Lock, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { VersionClock } from './versionClock.ts';
@@ -30,8 +29,6 @@ export interface RecordWriterOptions {
   held?: HeldUpdates;
   /** Absent: model calls have the costs that were logged with them, and no others. */
   prices?: CallPrices;
-  /** Absent where other processes write or delete records, too. */
-  opened?: OpenedSessions;
   /** Where updates are noted; absent: they are answered when they are in their records. Reads must wait for `unsettled`. */
   notes?: Pick<NotedUpdatesDeps, 'journal' | 'onLost'>;
   /** Bytes of records that are written together. */
@@ -61,7 +58,6 @@ export class RecordWriter {
   readonly #withLocks: WithLocks | undefined;
   readonly #guard: WriteGuard;
   readonly #erasures: ErasuresUnderWay;
-  readonly #opened: OpenedSessions | undefined;
   readonly #noted: NotedUpdates | undefined;
   readonly #queue: WriteQueue<WriteRequest>;
   readonly #locked: LockedGroups;
@@ -81,7 +77,6 @@ export class RecordWriter {
     erasures,
     held,
     prices,
-    opened,
     notes,
     groupBytes,
     queueBytes,
@@ -91,7 +86,6 @@ export class RecordWriter {
     this.#withLocks = withLocks;
     this.#guard = guard ?? (async () => ({ missing: [], withHeldUpdates: [] }));
     this.#erasures = erasures ?? new ErasuresUnderWay();
-    this.#opened = opened;
     const clock = new VersionClock(now ?? (() => new Date()));
     this.#noted = notes && this.#noting(notes, clock);
     const groups = new GroupWriter({
@@ -114,7 +108,6 @@ export class RecordWriter {
       putBack: (request) => this.#queue.putBack(request),
       held,
       prices: prices ?? noPrices,
-      opened,
       noted: this.#noted,
       counters: this.counters,
       clock,
@@ -237,12 +230,7 @@ export class RecordWriter {
         // Another one came first. It is waited for without the lock, so that others may write meanwhile.
         if (this.#erasures.endOfAll(run)) return undefined;
         await this.#guard([run], undefined, confirm);
-        this.#opened?.forget(run);
-        try {
-          return { result: await work(confirm) };
-        } finally {
-          this.#opened?.forget(run);
-        }
+        return { result: await work(confirm) };
       });
       if (done) return done.result;
     }

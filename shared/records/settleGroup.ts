@@ -22,8 +22,6 @@ export interface SettledGroup {
   answers: readonly ((notHeld: ReadonlyMap<HeldUpdate, unknown>) => void)[];
   /** Records of which updates may be noted when the block is stored. */
   places: readonly PlacedRecord[];
-  /** Sessions that are open when the block is stored. */
-  sessions: ReturnType<GroupState['sessions']>;
 }
 
 /** Reads what is stored of the records of these requests, and makes the blocks that their changes come to, one request on top of the other. */
@@ -53,7 +51,6 @@ export async function settleGroup(
     toHold: state.toHold(),
     answers,
     places: deps.noted ? placesIn(records, group, deps.noted) : [],
-    sessions: state.sessions(),
   };
 }
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
-import { OpenedSessions } from '../../shared/records/openedSessions.ts';
 import type { RecordChange } from '../../shared/records/recordChange.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
@@ -27,7 +26,7 @@ async function open(): Promise<void> {
     return query(read);
   };
   await migrateTables(clickhouse);
-  writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse), opened: new OpenedSessions() });
+  writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse) });
 }
 
 beforeAll(async () => {
@@ -192,43 +191,12 @@ test('a filter that had to make room while it was loaded is not used: it lacks w
   expect((await store.keys(run, [id])).map((key) => key.id)).toEqual([id]);
 });
 
-test('a session that many others make forgotten while it is opened again is stored once', async () => {
-  await untilKnown();
-  const opened = new OpenedSessions();
-  const conversation = newId();
-  const store = clickhouseRecordStore(clickhouse);
-  const pause = Promise.withResolvers<void>();
-  let isPaused = false;
-  const slow: typeof store = {
-    ...store,
-    async keys(of, ids) {
-      if (isPaused) await pause.promise;
-      return store.keys(of, ids);
-    },
-  };
-  const forgetful = new RecordWriter({ store: slow, opened });
-  await forgetful.write(run, [session(conversation)]);
-  isPaused = true;
-  const again = forgetful.write(run, [{ ...session(conversation) }, trace(newId())]);
-  await expect.poll(() => opened.has(run, { id: conversation })).toBe(true);
-  await new Promise(setImmediate);
-  opened.forget(run);
-  pause.resolve();
-  await again;
-  const [{ versions }] = (await clickhouse.query({
-    name: 'versions',
-    sql: 'SELECT count() AS versions FROM records WHERE run_id = {run:UUID} AND id = {id:UUID}',
-    params: { run: run.runId, id: conversation },
-    row: (row) => row as { versions: string },
-  })) as [{ versions: string }];
-  expect(versions).toBe('1');
-});
-
-test('a session that is open is opened again without a look-up, until something is deleted from its run', async () => {
+test('a session is stored once however often it is opened, and anew after it was deleted', async () => {
   await untilKnown();
   const conversation = newId();
   await writer.write(run, [session(conversation)]);
-  expect(await lookUps(session(conversation))).toEqual([]);
+  await writer.write(run, [session(conversation)]);
+  expect(await stored(conversation)).toHaveLength(1);
   await writer.exclusively(run, () =>
     clickhouse.command({
       name: 'delete',
@@ -237,6 +205,6 @@ test('a session that is open is opened again without a look-up, until something 
     }),
   );
   expect(await stored(conversation)).toEqual([]);
-  expect(await lookUps(session(conversation))).toEqual(['record keys', 'records by key']);
+  await writer.write(run, [session(conversation)]);
   expect(await stored(conversation)).toHaveLength(1);
 });

@@ -18,7 +18,6 @@ import type { DeletionRequests } from '../../shared/records/delete.ts';
 import { EmptySessions } from '../../shared/records/emptySessions.ts';
 import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
 import type { UpdateJournal } from '../../shared/records/notedUpdates.ts';
-import { OpenedSessions } from '../../shared/records/openedSessions.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
 import type { RecordReads } from '../../shared/records/searchRecords.ts';
 import { StubTraces } from '../../shared/records/stubTraces.ts';
@@ -58,7 +57,6 @@ export function recordApp(
     store: clickhouseRecordStore(engine),
     guard: erasure.guard,
     erasures: erasure.underWay,
-    ...(engine.isEmbedded && { opened: new OpenedSessions() }),
     ...(isOnlyWriter && { notes: { journal: updatesInMemory(), onLost } }),
     ...options,
   });

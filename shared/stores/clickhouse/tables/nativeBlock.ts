@@ -4,7 +4,7 @@ import { type Cells, cellsOf } from './nativeCells.ts';
 
 /**
  * Rows as one block of ClickHouse's format `Native`: column by column, as the engine keeps them, so that it neither parses text nor collects rows.
- * The same rows as JSON cost it 8 µs of CPU a record more, and this process 5 µs.
+ * The same rows as JSON take 12 % more CPU of an ingest (231 µs a span instead of 206), and 19 % more of small groups (1,711 instead of 1,436).
  * https://clickhouse.com/docs/interfaces/formats/Native
  *
  * The client of ClickHouse for Node.js encodes formats of text alone: https://github.com/ClickHouse/clickhouse-js/issues/28. When it encodes `Native`
