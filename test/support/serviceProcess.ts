@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { serviceEnvironment, serviceFlags } from '../../cli/commands/start.ts';
 import { ownPort } from './ownPort.ts';
 import { seedPostgres } from './seedPostgres.ts';
@@ -23,6 +24,8 @@ export interface ServiceFolder {
   environment: Record<string, string>;
   /** Starts the service on this folder (`npm`: by `npm start`, as people do); rejects with what it printed when it ends before it is ready. */
   start(by?: 'node' | 'npm'): Promise<ServiceProcess>;
+  /** Starts the service and ends it by SIGKILL after so many ms. @returns whether it was ready by then */
+  startAndKill(afterMs: number): Promise<boolean>;
 }
 
 /**
@@ -45,46 +48,58 @@ export async function serviceFolder(
     LOG_LEVEL: 'warn',
     ...extra,
   };
+  const begin = (by: 'node' | 'npm') => {
+    const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...serviceFlags, join(root, 'start.ts')]];
+    const child = spawn(program, args, {
+      cwd: root,
+      env: {
+        ...process.env,
+        NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
+        ...serviceEnvironment,
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    const ready = new Promise<void>((resolve, reject) => {
+      const read = (chunk: Buffer) => {
+        output += chunk;
+        if (output.includes('Assay is ready')) resolve();
+      };
+      child.stdout?.on('data', read);
+      child.stderr?.on('data', read);
+      child.once('exit', (code, signal) =>
+        reject(new Error(`the service ended (${signal ?? code}) before it was ready:\n${output}`)),
+      );
+    });
+    const service: ServiceProcess = {
+      url: `http://127.0.0.1:${environment.PORT}`,
+      apiKey: API_KEY,
+      child,
+      output: () => output,
+      async kill(signal) {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        const gone = once(child, 'exit');
+        child.kill(signal);
+        await gone;
+      },
+    };
+    return { service, ready };
+  };
   return {
     dataDir,
     environment,
     async start(by = 'node') {
-      const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...serviceFlags, join(root, 'start.ts')]];
-      const child = spawn(program, args, {
-        cwd: root,
-        env: {
-          ...process.env,
-          NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
-          ...serviceEnvironment,
-          ...environment,
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      let output = '';
-      const ready = new Promise<void>((resolve, reject) => {
-        const read = (chunk: Buffer) => {
-          output += chunk;
-          if (output.includes('Assay is ready')) resolve();
-        };
-        child.stdout?.on('data', read);
-        child.stderr?.on('data', read);
-        child.once('exit', (code, signal) =>
-          reject(new Error(`the service ended (${signal ?? code}) before it was ready:\n${output}`)),
-        );
-      });
+      const { service, ready } = begin(by);
       await ready;
-      return {
-        url: `http://127.0.0.1:${environment.PORT}`,
-        apiKey: API_KEY,
-        child,
-        output: () => output,
-        async kill(signal) {
-          if (child.exitCode !== null || child.signalCode !== null) return;
-          const gone = once(child, 'exit');
-          child.kill(signal);
-          await gone;
-        },
-      };
+      return service;
+    },
+    async startAndKill(afterMs) {
+      const { service, ready } = begin('node');
+      const isReady = ready.then(() => true).catch(() => false);
+      await delay(afterMs);
+      await service.kill('SIGKILL');
+      return isReady;
     },
   };
 }
