@@ -36,13 +36,19 @@ export interface MetricCell extends TimelineCell {
   standardError: StandardError | null;
 }
 
+export interface TimelineGroups {
+  names: readonly string[];
+  /** Whether no span takes the group of its trace: then each record's own value says its group. */
+  areOwn: boolean;
+}
+
 /** The reads of a timeline. Records without a value in the group column are the group of the empty text. */
 export interface TimelineReads {
   /** The groups with the most records, at most `limit`. */
-  groups(query: TimelineQuery, limit: number): Promise<string[]>;
-  counts(query: TimelineQuery, groups: readonly string[]): Promise<CountCell[]>;
+  groups(query: TimelineQuery, limit: number): Promise<TimelineGroups>;
+  counts(query: TimelineQuery, groups: TimelineGroups): Promise<CountCell[]>;
   /** @param metrics absent: every metric that has a value or a failure. */
-  metrics(query: TimelineQuery, groups: readonly string[], metrics?: readonly string[]): Promise<MetricCell[]>;
+  metrics(query: TimelineQuery, groups: TimelineGroups, metrics?: readonly string[]): Promise<MetricCell[]>;
 }
 
 /**
@@ -96,7 +102,7 @@ export async function metricTimeline(
 ): Promise<Timeline> {
   const times = bucketTimes(query);
   const most = Math.max(1, Math.min(MAX_GROUPS, Math.floor(MAX_BUCKETS_IN_ALL / times.length)));
-  const groups = query.groupBy ? await reads.groups(query, most) : [UNGROUPED];
+  const groups = query.groupBy ? await reads.groups(query, most) : { names: [UNGROUPED], areOwn: true };
   const [cells, counts] = await Promise.all([
     reads.metrics(query, groups, wanted.metrics),
     wanted.withCounts ? reads.counts(query, groups) : [],
@@ -104,7 +110,9 @@ export async function metricTimeline(
   const empty = wanted.withCounts ? nodeCounts({ traces: 0, sessions: 0, spans: 0 }) : [];
   // Maps, since a key may be `__proto__`, which an object takes for its own.
   const whole = new Map<string, Figure>(empty);
-  const buckets = new Map(groups.map((group) => [group, times.map((time) => new Map<string, unknown>([...time, ...empty]))]));
+  const buckets = new Map(
+    groups.names.map((group) => [group, times.map((time) => new Map<string, unknown>([...time, ...empty]))]),
+  );
   const put = ({ group, bucket }: TimelineCell, figures: Iterable<[key: string, value: Figure]>): void => {
     const cell = bucket === null ? whole : buckets.get(group ?? UNGROUPED)?.[bucket];
     for (const [key, value] of figures) cell?.set(key, value);

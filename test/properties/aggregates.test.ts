@@ -36,9 +36,8 @@ const durations = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 
 /** The figures of every metric of a run over all time. */
 const timelineOf = (run: RunRef) => {
   const range = { from: '2000-01-01T00:00:00.000000Z', to: '2100-01-01T00:00:00.000000Z', bucketMinutes: 1_000_000_000 };
-  return clickhouseMetricTimeline(service.clickhouse).metrics({ run, filter: { and: [] }, findColumn: noColumn, ...range }, [
-    'all',
-  ]);
+  const query = { run, filter: { and: [] }, findColumn: noColumn, ...range };
+  return clickhouseMetricTimeline(service.clickhouse).metrics(query, { names: ['all'], areOwn: true });
 };
 const noColumn: FindColumn = (name) => {
   throw new Error(`no column ${name} is asked for`);

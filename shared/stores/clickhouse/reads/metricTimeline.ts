@@ -1,5 +1,5 @@
 import { isUsageMetric, type OwnNumber, ownNumbers, WITHOUT_COST } from '../../../columns/systemMetrics.ts';
-import type { CountCell, MetricCell, TimelineQuery, TimelineReads } from '../../../records/metricTimeline.ts';
+import type { CountCell, MetricCell, TimelineGroups, TimelineQuery, TimelineReads } from '../../../records/metricTimeline.ts';
 import { Binder, TIME, timeParam } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from '../filters/columnSql.ts';
@@ -15,12 +15,19 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
   return {
     async groups(query, limit) {
       const { scope, params } = await begin(query);
-      return clickhouse.query({
-        name: 'groups of a timeline',
-        sql: `SELECT ${groupSql(query, scope)} AS grp FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
-        params,
-        row: (row) => (row as { grp: string }).grp,
-      });
+      const largest = (areOwn: boolean, first: string) =>
+        clickhouse.query({
+          name: 'groups of a timeline',
+          sql: `SELECT ${groupSql(query, scope, areOwn)} AS grp, countIf(${IS_SPAN}) > 0 AS has_spans FROM ${withGroupsSql(query, scope, areOwn)} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY ${first}count() DESC, grp LIMIT ${limit}`,
+          params,
+          row: (row) => row as { grp: string; has_spans: number | boolean },
+        });
+      const namesOf = (rows: readonly { grp: string }[]) => rows.map(({ grp }) => grp);
+      if (!isOnRecord(query)) return { names: namesOf(await largest(true, '')), areOwn: true };
+      // Nearly always each record has a value of its own: then nothing is joined.
+      const own = await largest(true, "(grp = '' AND has_spans) DESC, ");
+      if (own[0]?.grp !== '' || !own[0].has_spans) return { names: namesOf(own), areOwn: true };
+      return { names: namesOf(await largest(false, '')), areOwn: false };
     },
 
     async counts(query, groups) {
@@ -29,7 +36,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
         name: 'records over time',
         sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type NOT IN ('trace', 'session')) AS spans,
                 uniqExactIf(session_id, type = 'session' OR session_id != trace_id) AS sessions
-              FROM (SELECT type, session_id, trace_id, ${cellSql(query, scope, groups, 'created_at')} FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)})
+              FROM (SELECT type, session_id, trace_id, ${cellSql(query, scope, groups, 'created_at')} FROM ${withGroupsSql(query, scope, groups.areOwn)} WHERE ${matching(query, scope)})
               GROUP BY GROUPING SETS ((grp, bucket), ())`,
         params,
         row: toCount,
@@ -71,8 +78,8 @@ const ownGroupSql = ({ groupBy }: TimelineQuery, scope: Scope): string =>
   groupBy ? `ifNull(toString(${columnSql(groupBy, scope).value}), '')` : "''";
 
 /** A span without a value of its own belongs to the group of its trace: who slices by what traces say wants the tokens of their calls there. */
-const groupSql = (query: TimelineQuery, scope: Scope): string =>
-  isOnRecord(query)
+const groupSql = (query: TimelineQuery, scope: Scope, areOwn: boolean): string =>
+  isOnRecord(query) && !areOwn
     ? `if(${ownGroupSql(query, scope)} = '' AND ${IS_SPAN}, trace_group, ${ownGroupSql(query, scope)})`
     : ownGroupSql(query, scope);
 
@@ -80,24 +87,24 @@ const groupSql = (query: TimelineQuery, scope: Scope): string =>
 const isOnRecord = ({ groupBy }: TimelineQuery): boolean => groupBy?.source.at === 'record' || groupBy?.source.at === 'map';
 
 /** Selects the records where their group is asked for: beside the groups of the traces whose spans have none of their own. */
-function withGroupsSql(query: TimelineQuery, scope: Scope): string {
-  if (!isOnRecord(query)) return scope.from;
+function withGroupsSql(query: TimelineQuery, scope: Scope, areOwn: boolean): string {
+  if (!isOnRecord(query) || areOwn) return scope.from;
   const asked = `SELECT assumeNotNull(trace_id) FROM ${scope.from} WHERE ${matching(query, scope)} AND ${IS_SPAN} AND ${ownGroupSql(query, scope)} = ''`;
   const groups = `SELECT id AS container, ${ownGroupSql(query, scope)} AS trace_group FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' AND id IN (${asked})`;
   return `${scope.from} LEFT JOIN (${groups}) AS containers ON trace_id = container`;
 }
 
 /** `grp` (NULL for a group that is not shown) and `bucket`. */
-function cellSql(query: TimelineQuery, scope: Scope, groups: readonly string[], time: string): string {
-  const group = groupSql(query, scope);
-  const shown = query.groupBy ? `if(has(${scope.bind(groups, 'Array(String)')}, ${group}), ${group}, NULL)` : 'NULL';
+function cellSql(query: TimelineQuery, scope: Scope, { names, areOwn }: TimelineGroups, time: string): string {
+  const group = groupSql(query, scope, areOwn);
+  const shown = query.groupBy ? `if(has(${scope.bind(names, 'Array(String)')}, ${group}), ${group}, NULL)` : 'NULL';
   return `CAST(${shown} AS Nullable(String)) AS grp, ${bucketSql(query, scope, time)} AS bucket`;
 }
 
 const bucketSql = ({ from, bucketMinutes }: TimelineQuery, { bind }: Scope, time: string): string =>
   `intDiv(dateDiff('microsecond', ${bind(timeParam(from), TIME)}, ${time}), ${bind(String(bucketMinutes * 60_000_000), 'Int64')})`;
 
-function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
+function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: TimelineGroups, metrics?: readonly string[]): string {
   const names = ownNumbers.filter((name) => metrics === undefined || metrics.includes(name));
   const measures = names.map((name) => {
     const of = numbersOf(name, query, scope);
@@ -107,7 +114,7 @@ function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly stri
   });
   const all = measures.length > 0 ? `[${measures.join(', ')}]` : 'CAST([] AS Array(Tuple(String, Nullable(Float64))))';
   return `SELECT grp, bucket, measure.1 AS metric, measure.2 AS number, false AS is_boolean, CAST([] AS Array(String)) AS categories, 'success' AS status, '' AS details
-          FROM (SELECT ${cellSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)})
+          FROM (SELECT ${cellSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM ${withGroupsSql(query, scope, groups.areOwn)} WHERE ${matching(query, scope)})
           ARRAY JOIN measures AS measure`;
 }
 
@@ -125,7 +132,7 @@ const isOwn = (metric: string): boolean => own.has(metric);
 /** The records' own numbers are read from them; former releases made a cost a value of a metric as well. */
 const isOfScores = (metrics?: readonly string[]): boolean => metrics === undefined || !metrics.every(isOwn);
 
-function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
+function scoresSql(query: TimelineQuery, scope: Scope, groups: TimelineGroups, metrics?: readonly string[]): string {
   const named =
     metrics === undefined
       ? `metric NOT IN ${scope.bind([...ownNumbers], 'Array(String)')}`
@@ -140,7 +147,7 @@ function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[]
   const isWholeRun = 'and' in query.filter && query.filter.and.length === 0;
   if (isWholeRun && !query.groupBy)
     return `SELECT CAST(NULL AS Nullable(String)) AS grp, ${bucketSql(query, scope, 'record_created_at')} AS bucket, metric, number, is_boolean, categories, status, details FROM (${scores})`;
-  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${cellSql(query, scope, groups, 'created_at')} FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
+  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${cellSql(query, scope, groups, 'created_at')} FROM ${withGroupsSql(query, scope, groups.areOwn)} WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
 }
 
 interface CellKeyRow {
