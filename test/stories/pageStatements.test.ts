@@ -197,5 +197,33 @@ test('what a page shows beside its records is what is stored, also when it was a
   expect(statements).toContain(FROM_RECORDS);
 });
 
+test('what hangs below a trace that was logged here is known without a statement, until something is deleted', async () => {
+  const [trace, call] = [record(20), record(21, { type: 'llm', metrics: { num_total_tokens: 7 } })];
+  const below = { ...call, trace_id: trace.id, parent_id: trace.id };
+  const key = { id: trace.id, type: 'trace' as const, createdAt: trace.created_at, traceId: trace.id };
+  const shown = async () => {
+    statements.length = 0;
+    const { parents, usage } = await reads.family(run, [key]);
+    return { hasChildren: parents.has(trace.id), tokens: usage.get(trace.id)?.num_total_tokens, asked: statements.length };
+  };
+  await expect // The ids of the run are read at its first write: until then the table is asked.
+    .poll(async () => {
+      const first = record(19);
+      await tables.store([first]);
+      return tables.clickhouse.writtenTraces?.get(run, first.id);
+    })
+    .toBeDefined();
+  await tables.store([trace, below]);
+  expect(await shown()).toEqual({ hasChildren: true, tokens: 7, asked: 0 });
+  await tables.store([{ ...below, version: 2, metrics: { num_total_tokens: 8 } }]);
+  expect(await shown()).toEqual({ hasChildren: true, tokens: 8, asked: 0 });
+  await tables.store([record(22, { ...call, id: newId(), trace_id: trace.id, parent_id: trace.id })]);
+  expect(await shown()).toEqual({ hasChildren: true, tokens: 15, asked: 0 });
+  for (const table of ['records', 'record_keys', 'trace_members'])
+    await tables.clickhouse.command({ name: 'merges', sql: `SYSTEM START MERGES ${table}`, keepsRecords: true }); // the deletion waits for them
+  await (await clickhouseRecordEraser(tables.clickhouse).erase(run, [below])).gone;
+  expect(await shown()).toEqual({ hasChildren: true, tokens: 7, asked: 1 });
+});
+
 /** The statement for traces with model calls that a former release stored. */
 const FROM_RECORDS = 'usage of the records of traces';

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { z } from 'zod';
 import type { RunRef } from '../../projects/runs.ts';
 import type { RunChange, WrittenRuns } from './embedded/writtenRuns.ts';
+import type { WrittenTraces } from './embedded/writtenTraces.ts';
 
 /** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
 export type ParamValue = string | number | boolean | readonly string[] | readonly number[];
@@ -76,9 +77,11 @@ export interface ClickHouse {
   readonly isEmbedded: boolean;
   /** The records of runs, as far as they are known; undefined with a server, to which others write as well. */
   readonly written: WrittenRuns | undefined;
+  /** The members of traces, as far as they are known; undefined with a server. */
+  readonly writtenTraces: WrittenTraces | undefined;
   /**
-   * Resolves when what `written` says of a run is true for all that was answered before. Statements wait by themselves. Absent: nothing is answered
-   * before it is written.
+   * Resolves when what `written` and `writtenTraces` say of a run is true for all that was answered before. Statements wait by themselves. Absent: nothing
+   * is answered before it is written.
    */
   settled?(run: RunRef): Promise<void>;
   /** @throws ServiceError `QueryTooExpensive` at a limit of time or memory, `Unavailable` when the engine is not there. */

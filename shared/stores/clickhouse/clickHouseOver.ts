@@ -6,6 +6,7 @@ import { together } from '../../concurrency/together.ts';
 import { type ClickHouse, type ClickHouseInsert, type ClickHouseRead, type NativeInsert, SHARED_CORES } from './clickHouse.ts';
 import { staleTable } from './embedded/staleTable.ts';
 import { type Touched, WrittenRuns } from './embedded/writtenRuns.ts';
+import { WrittenTraces } from './embedded/writtenTraces.ts';
 import { FairTurns } from './fairTurns.ts';
 import { StatementHangs } from './hungStatements.ts';
 import { sizeOf } from './insertBody.ts';
@@ -24,6 +25,7 @@ interface StoreOptions {
 
 const DEFAULT_SECONDS = 30;
 const RECORDS = 'records';
+const MEMBERS = 'trace_members';
 /** Milliseconds between two looks at whether a deletion is done: the engine sends no event. */
 const FIRST_LOOK_MS = 5;
 const LAST_LOOK_MS = 250;
@@ -53,6 +55,7 @@ const settingsOfReads = (queryMemoryBytes: number) => ({
 class Store implements ClickHouse {
   readonly isEmbedded: boolean;
   readonly written: WrittenRuns | undefined;
+  readonly writtenTraces: WrittenTraces | undefined;
   readonly broken: Promise<never>;
   readonly #transport: Transport;
   readonly #readSettings: ReturnType<typeof settingsOfReads>;
@@ -65,6 +68,7 @@ class Store implements ClickHouse {
   constructor(transport: Transport, { queryMemoryBytes, deletionSeconds, namedVersions, onHang, onInsert }: StoreOptions) {
     this.isEmbedded = transport.isEmbedded;
     this.written = transport.isEmbedded ? new WrittenRuns(staleTable(this, transport), namedVersions) : undefined;
+    this.writtenTraces = transport.isEmbedded ? new WrittenTraces() : undefined;
     this.broken = transport.broken;
     this.#transport = transport;
     this.#readSettings = settingsOfReads(queryMemoryBytes);
@@ -113,7 +117,9 @@ class Store implements ClickHouse {
     if (size === 0) return;
     const query = `INSERT INTO ${table} FORMAT JSONEachRow`;
     const settings = { insert_deduplication_token: token, input_format_parallel_parsing: size > 10_000_000 ? 1 : 0 } as const;
-    await this.#inserting(table, table === RECORDS ? 'any' : [], () => this.#transport.insert(query, body, settings));
+    await this.#inserting(table, table === RECORDS || table === MEMBERS ? 'any' : [], () =>
+      this.#transport.insert(query, body, settings),
+    );
   }
 
   async insertInOrder(steps: readonly (readonly NativeInsert[])[], confirm?: () => Promise<void>): Promise<void> {
@@ -147,7 +153,7 @@ class Store implements ClickHouse {
       submitted.resolve();
       await this.#untilDeleted(table);
     };
-    const gone = this.#writing(carryOut, table === RECORDS ? 'deletes' : [], true).catch((err: unknown) => {
+    const gone = this.#writing(carryOut, table === RECORDS || table === MEMBERS ? 'deletes' : [], true).catch((err: unknown) => {
       throw this.#fault(err, `delete from ${table}`);
     });
     gone.catch(submitted.reject);
@@ -210,12 +216,15 @@ class Store implements ClickHouse {
   /** What was given up may still be written at any time, by a deletion also when its statement has ended: it stays under way. */
   async #writing(write: () => Promise<unknown>, touched: Touched, goesOn: boolean): Promise<void> {
     const end = this.written?.begin(touched);
+    const resume = typeof touched === 'string' ? this.writtenTraces?.pause() : undefined;
     try {
       await write();
       end?.('stored');
+      resume?.();
     } catch (err) {
       const isUnderWay = err instanceof StatementHangs && (goesOn || !err.hasEnded);
       end?.(isUnderWay ? 'unknown' : 'failed');
+      if (!isUnderWay) resume?.();
       throw err;
     }
   }

@@ -12,6 +12,7 @@ export function settledReads(engine: ClickHouse, unsettled: () => UnsettledUpdat
   return {
     isEmbedded: engine.isEmbedded,
     written: engine.written,
+    writtenTraces: engine.writtenTraces,
     settled: async ({ runId }) => {
       if (!unsettled().isEmpty) await unsettled().settle((run) => run.runId === runId);
     },

@@ -4,7 +4,9 @@ import type { RunRef } from '../../../projects/runs.ts';
 import type { NewKey, RecordStore } from '../../../records/recordStore.ts';
 import { IN_RUN, runParams } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
+import { newMembers } from '../writes/newMembers.ts';
 import { IdFilter } from './idFilter.ts';
+import { type TraceChange, traceChangesOf } from './writtenTraces.ts';
 
 /** Bytes of the filters of all runs, and ids of the largest one, which takes 22 MB. Larger runs are always asked. */
 const FILTER_BYTES = 32 * 1024 * 1024;
@@ -15,7 +17,7 @@ const MAX_IDS = 4_000_000;
  */
 const RETIRED_MS = 15 * 60_000;
 
-type Engine = Pick<ClickHouse, 'query'>;
+type Engine = Pick<ClickHouse, 'query'> & Partial<Pick<ClickHouse, 'writtenTraces'>>;
 
 /** One for each engine: all that is written to it is known to all who write. */
 const filtersOf = new WeakMap<Engine, KnownIds>();
@@ -47,10 +49,13 @@ export function skipUnknownIds(store: RecordStore, engine: Engine, filterBytes =
     },
     block(rows) {
       const idsOfRuns = idsByRun(rows.keys);
+      const changes = traceChangesOf(newMembers(rows));
       const block = store.block(rows);
       return {
         async send(confirm) {
-          const ends = idsOfRuns.map(([run, ids]) => runs.begin(run, ids));
+          const isFirst = ({ run, traceId }: TraceChange) => runs.mayBeStored(run, [traceId]).length === 0;
+          const noted = engine.writtenTraces?.begin(changes, isFirst);
+          const ends = [...(noted ? [noted] : []), ...idsOfRuns.map(([run, ids]) => runs.begin(run, ids))];
           try {
             await block.send(confirm);
           } catch (err) {

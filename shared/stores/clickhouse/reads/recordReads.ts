@@ -24,6 +24,7 @@ const MAX_DERIVED_BYTES = 128 * 1024 * 1024;
 const METRICS_AT_ONCE = 100;
 
 type Queries = Pick<ClickHouse, 'query'>;
+type KnownAndQueries = Pick<ClickHouse, 'query' | 'writtenTraces' | 'settled'>;
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
 export function clickHouseRecordReads(clickhouse: ClickHouse, versions = new RunVersions(clickhouse)): StoredReads {
@@ -300,11 +301,40 @@ interface TraceMembers extends Partial<SumsOfMembers> {
   parents: string[];
 }
 
+/** What the writer knows of the traces, and of the others what the table says. */
 async function membersOf(
+  clickhouse: KnownAndQueries,
+  run: RecordRun,
+  traces: readonly string[],
+  reading: { among?: readonly string[]; withSums?: boolean } = {},
+): Promise<TraceMembers[]> {
+  const known = await knownMembers(clickhouse, run, traces);
+  const others = traces.filter((trace) => !known.has(trace));
+  return [...known.values(), ...(await storedMembersOf(clickhouse, run, others, reading))];
+}
+
+async function knownMembers(
+  clickhouse: KnownAndQueries,
+  run: RecordRun,
+  traces: readonly string[],
+): Promise<Map<string, TraceMembers>> {
+  // Of a run with a retention some spans of a trace may have expired.
+  const { writtenTraces } = clickhouse;
+  if (!writtenTraces || run.expiry) return new Map();
+  await clickhouse.settled?.(run);
+  return new Map(
+    traces.flatMap((trace) => {
+      const known = writtenTraces.get(run, trace);
+      return known ? [[trace, { trace, is_stored: known.isStored, parents: known.parents, sums: known.sums, unknown: 0 }]] : [];
+    }),
+  );
+}
+
+async function storedMembersOf(
   clickhouse: Queries,
   run: RecordRun,
   traces: readonly string[],
-  { among, withSums = true }: { among?: readonly string[]; withSums?: boolean } = {},
+  { among, withSums = true }: { among?: readonly string[]; withSums?: boolean },
 ): Promise<TraceMembers[]> {
   if (traces.length === 0) return [];
   const binder = new Binder();

@@ -1,9 +1,8 @@
-import { isSpanKind } from '../../../columns/columnDef.ts';
 import { newId } from '../../../identifiers/ids.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import { usageOf } from '../../../records/countedUsage.ts';
 import type { StoredRecord } from '../../../records/record.ts';
-import type { Block, NewKey, NewVersion, RecordStore, StoredKey, UsageKey } from '../../../records/recordStore.ts';
+import type { Block, NewKey, RecordStore, StoredKey, UsageKey } from '../../../records/recordStore.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from '../binder.ts';
 import { type ClickHouse, type NativeInsert, threadsFor } from '../clickHouse.ts';
 import { skipUnknownIds } from '../embedded/skipUnknownIds.ts';
@@ -22,6 +21,7 @@ import {
 } from '../tables/tables.ts';
 import { metricValueRow } from './metricValues.ts';
 import { removeMisplaced } from './misplacedRows.ts';
+import { isStoredSpan, newMembers } from './newMembers.ts';
 
 /** The record and key tables as the writer needs them. */
 export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
@@ -86,10 +86,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
     recordsById: (run, ids) => readRecordsById(clickhouse, run, ids),
     removeMisplaced: (run, ids) => removeMisplaced(clickhouse, run, ids),
     block({ keys, values, records }) {
-      const members = [
-        ...keys.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined),
-        ...usedAnew(records, keys),
-      ];
+      const members = newMembers({ keys, records });
       const steps = [
         [rowsOf(recordKeys, keys, (to, { record }) => addKey(to, record)), rowsOf(traceMembers, members, addMember)],
         [
@@ -190,24 +187,13 @@ function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
   }
   if (record.trace_id === null) return;
   putKey(to, record);
-  if (isStored(record)) {
+  if (isStoredSpan(record)) {
     const usage = usageOf(record);
     if (usage !== undefined) to.put('usage', usage);
     if (record.counted_usage) to.put('counted_usage', record.counted_usage);
   }
   to.endRow();
 }
-
-/** Spans whose key stays: what they used and what of that counts may have changed, so a row of theirs is written with each version. */
-function usedAnew(records: readonly NewVersion[], keys: readonly NewKey[]): NewKey[] {
-  const again = records.filter(({ record, isRewrite }) => isRewrite && isStored(record) && record.trace_id !== null);
-  if (again.length === 0) return [];
-  const written = new Set(keys.map(({ record }) => record));
-  return again.flatMap(({ record }) => (written.has(record) ? [] : [{ record, leaves: undefined }]));
-}
-
-/** Returns true for more than the key of a trace that is pending. */
-const isStored = (record: NewKey['record']): record is StoredRecord => isSpanKind(record.type as StoredRecord['type']);
 
 /** Rows of a table made into bytes once: a retry sends the same with the same token. */
 function rowsOf<T>(table: Table, rows: readonly T[], add: (to: NativeBlock, row: T) => void): TableRows | undefined {
