@@ -141,7 +141,7 @@ function partVictim(part: ServicePart): Victim {
 }
 
 /** Numbers from 0 to 1, the same for each seed (mulberry32). */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
