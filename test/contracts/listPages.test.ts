@@ -306,3 +306,15 @@ describe('a question that needs all rows', () => {
     expect(await ask(inParts, maker)).toEqual(await ask(atOnce, maker));
   });
 });
+
+test('what was deleted of late is found without reading all that was ever deleted', async () => {
+  await database.exec(
+    `INSERT INTO deletion_markers (project_id, run_id, deleted_at) SELECT gen_random_uuid(), gen_random_uuid(), now() - interval '2 days' FROM generate_series(1, 3000)`,
+  );
+  const late = crypto.randomUUID();
+  await database.query('INSERT INTO deletion_markers (project_id) VALUES ($1)', [late]);
+  await database.exec('ANALYZE deletion_markers');
+  looked.length = 0;
+  expect(await explained.projects.deletedOfLate(60)).toMatchObject([{ projectId: late }]);
+  expect(looked).toEqual([1]);
+});
