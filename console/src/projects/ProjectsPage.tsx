@@ -43,9 +43,15 @@ export function ProjectsPage() {
           <thead>
             <tr>
               <th scope="col">Name</th>
-              <th scope="col">Made by</th>
-              <th scope="col">Log streams and experiments</th>
-              <th scope="col">Newest record</th>
+              <th scope="col" className={styles.wide}>
+                Made by
+              </th>
+              <th scope="col" className={`number ${styles.wide}`}>
+                Runs
+              </th>
+              <th scope="col" className="number">
+                Newest record
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -56,8 +62,8 @@ export function ProjectsPage() {
                     {called}
                   </Link>
                 </td>
-                <td className="quiet">{created_by_user.email}</td>
-                <td className="number">{runs.length < RUNS_SHOWN ? runs.length : `${RUNS_SHOWN} or more`}</td>
+                <td className={`quiet ${styles.wide}`}>{created_by_user.email}</td>
+                <td className={`number ${styles.wide}`}>{runs.length < RUNS_SHOWN ? runs.length : `${RUNS_SHOWN} or more`}</td>
                 <td className="number">
                   {newest_record_at ? <Time at={newest_record_at} /> : <span className="quiet">none</span>}
                 </td>
