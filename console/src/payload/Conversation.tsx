@@ -5,6 +5,7 @@ import { ContentPartView } from './ContentPartView.tsx';
 import type { Message } from './messages.ts';
 import styles from './Payload.module.css';
 import { TextOrJson } from './TextOrJson.tsx';
+import { useSteps } from './useSteps.tsx';
 
 /** Messages on the page at first, and more with each step. */
 const PIECE = 50;
@@ -31,20 +32,22 @@ export function Conversation({ messages }: { messages: readonly Message[] }) {
 }
 
 function MessageItem({ message: { role, parts, toolCalls, answerOf } }: { message: Message }) {
+  const [shownParts, moreParts] = useSteps(parts.length, { first: PIECE, more: 4 * PIECE });
+  const [shownCalls, moreCalls] = useSteps(toolCalls.length, { first: PIECE, more: 4 * PIECE });
   return (
     <li data-role={role}>
       {role !== '' && (
         <span className={styles.role}>
-          {role}
+          {role.slice(0, 200)}
           {answerOf !== undefined && (
             <>
               {' '}
-              · <code>{answerOf}</code>
+              · <code>{answerOf.slice(0, 200)}</code>
             </>
           )}
         </span>
       )}
-      {parts.map((part, place) =>
+      {parts.slice(0, shownParts).map((part, place) =>
         part.kind === 'text' && role === 'tool' ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: parts have no ids, and their order is theirs
           <TextOrJson key={place} text={part.text} />
@@ -53,13 +56,15 @@ function MessageItem({ message: { role, parts, toolCalls, answerOf } }: { messag
           <ContentPartView key={place} part={part} />
         ),
       )}
-      {toolCalls.map((call, place) => (
+      {moreParts}
+      {toolCalls.slice(0, shownCalls).map((call, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: as above
         <div key={place} className={styles.call}>
-          <KindMark kind="tool" /> <code>{call.name}</code>
+          <KindMark kind="tool" /> <code>{call.name.slice(0, 200)}</code>
           <TextOrJson text={call.arguments} />
         </div>
       ))}
+      {moreCalls}
       {parts.length === 0 && toolCalls.length === 0 && <p className="quiet">an empty text</p>}
     </li>
   );

@@ -73,16 +73,3 @@ function partText(part: ContentPart): string {
   if (part.kind === 'elsewhere') return `[${part.what}: ${part.address}]`;
   return part.kind === 'image' ? '[image]' : `[file ${part.name}]`;
 }
-
-/** The value of a text that is JSON of an object or list; undefined for any other. Beyond `MOST_CHARACTERS` it stays text. */
-export function jsonIn(text: string, parse: (text: string) => unknown): unknown {
-  if (text.length > MOST_CHARACTERS || !/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Reading more would hold the page for longer than a person waits for a key. */
-const MOST_CHARACTERS = 2_000_000;

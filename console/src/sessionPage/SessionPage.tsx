@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { type RecordNode, sessionQuery } from '../data/records.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
-import { costText, countText, durationText } from '../parts/format.ts';
+import { costText, countText, durationText, lineText } from '../parts/format.ts';
 import { LoadingNote } from '../parts/notes.tsx';
 import { Time } from '../parts/Time.tsx';
+import { LongText } from '../payload/LongText.tsx';
 import { Payload } from '../payload/Payload.tsx';
 import styles from './SessionPage.module.css';
 
@@ -18,7 +19,7 @@ export function SessionPage() {
   const metrics = (session.metrics ?? {}) as Record<string, unknown>;
   return (
     <div className={styles.page}>
-      <h1>{String(session.name || session.external_id || 'Session')}</h1>
+      <h1>{lineText(session.name || session.external_id || 'Session', 200)}</h1>
       <p className={styles.figures}>
         <Time at={String(session.created_at)} />
         <span>
@@ -45,7 +46,7 @@ function Turn({ turn, projectId }: { turn: RecordNode; projectId: string }) {
     <li>
       <p className={styles.figures}>
         <Link to="/p/$projectId/traces/$traceId" params={{ projectId, traceId: turn.id }} search={{}}>
-          {String(turn.name || 'trace')}
+          {lineText(turn.name || 'trace', 200)}
         </Link>
         <Time at={String(turn.created_at)} />
         <span>{durationText(metrics.duration_ns)}</span>
@@ -54,7 +55,13 @@ function Turn({ turn, projectId }: { turn: RecordNode; projectId: string }) {
       <div className={styles.asked}>
         <Payload value={turn.input} />
       </div>
-      {failure === '' ? <Payload value={turn.output} /> : <pre className="bad">{failure}</pre>}
+      {failure === '' ? (
+        <Payload value={turn.output} />
+      ) : (
+        <div className="bad">
+          <LongText text={failure} />
+        </div>
+      )}
     </li>
   );
 }

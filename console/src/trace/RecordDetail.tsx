@@ -1,14 +1,17 @@
+import { useMemo } from 'react';
 import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
 import type { DetailTab } from '../address/traceAddress.ts';
 import { CollectButtons } from '../collect/CollectButtons.tsx';
 import type { RecordNode, RunOf } from '../data/records.ts';
 import { kindOf } from '../data/trace.ts';
+import { lineText } from '../parts/format.ts';
 import { KindMark } from '../parts/KindMark.tsx';
 import { Tabs } from '../parts/Tabs.tsx';
 import { JsonTree } from '../payload/JsonTree.tsx';
 import { LongText } from '../payload/LongText.tsx';
 import { plainText } from '../payload/messages.ts';
 import { Payload } from '../payload/Payload.tsx';
+import { useSteps } from '../payload/useSteps.tsx';
 import { Annotations } from './Annotations.tsx';
 import { CopyMenu } from './CopyMenu.tsx';
 import styles from './RecordDetail.module.css';
@@ -37,10 +40,10 @@ export function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Prop
   const choose = useTabKeys(onTab);
   const failure = typeof record.error_message === 'string' && record.error_message !== '' ? record.error_message : undefined;
   return (
-    <article className={styles.detail} aria-label={`${record.type} ${String(record.name ?? '')}`}>
+    <article className={styles.detail} aria-label={`${record.type} ${lineText(record.name || record.type, 120)}`}>
       <div className={styles.detailHead}>
         <KindMark kind={record.type} />
-        <h2>{String(record.name ?? record.type)}</h2>
+        <h2>{lineText(record.name || record.type, 500)}</h2>
         <CollectButtons
           selection={{ run, kind: kindOf(record.type), count: 1, records: { ids: [record.id] } }}
           hasKeys={hasKeys}
@@ -48,7 +51,11 @@ export function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Prop
         <CopyMenu record={record} projectId={run.projectId} />
       </div>
       <RecordFacts record={record} />
-      {failure !== undefined && <pre className={styles.problem}>{failure}</pre>}
+      {failure !== undefined && (
+        <div className={styles.problem}>
+          <LongText text={failure} />
+        </div>
+      )}
       <Tabs label="How it is shown" tabs={tabs} chosen={tab} onChoose={choose}>
         {tab === 'json' ? (
           <JsonTree value={own} />
@@ -74,25 +81,34 @@ function Side({ title, value, isText }: { title: string; value: unknown; isText:
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
-      {isText ? <LongText text={plainText(value)} /> : <Payload value={value} />}
+      {isText ? <PlainText value={value} /> : <Payload value={value} />}
     </section>
   );
 }
 
+function PlainText({ value }: { value: unknown }) {
+  const text = useMemo(() => plainText(value), [value]);
+  return <LongText text={text} />;
+}
+
 function MapSection({ title, value }: { title: string; value: unknown }) {
   const entries = Object.entries((value ?? {}) as Record<string, unknown>);
+  const [shown, more] = useSteps(entries.length, { first: 100, more: 400 });
   if (entries.length === 0) return null;
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
       <dl className={styles.map}>
-        {entries.map(([key, one]) => (
+        {entries.slice(0, shown).map(([key, one]) => (
           <div key={key}>
-            <dt>{key}</dt>
-            <dd>{typeof one === 'string' ? one : jsonWithBigInts(one)}</dd>
+            <dt>{lineText(key, 500)}</dt>
+            <dd>
+              <LongText text={typeof one === 'string' ? one : jsonWithBigInts(one)} />
+            </dd>
           </div>
         ))}
       </dl>
+      {more}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { isFailure } from '../../../shared/records/failed.ts';
 import type { RecordNode } from '../data/records.ts';
-import { costText, countText, durationText, UNKNOWN } from '../parts/format.ts';
+import { costText, countText, durationText, lineText, UNKNOWN } from '../parts/format.ts';
 import { Time } from '../parts/Time.tsx';
 import styles from './RecordDetail.module.css';
 
@@ -25,12 +25,12 @@ export function RecordFacts({ record }: { record: RecordNode }) {
       ),
     ],
   ];
-  if (record.model) facts.push(['Model', String(record.model)]);
+  if (record.model) facts.push(['Model', lineText(record.model, 200)]);
   if (isKnown(input) || isKnown(output)) facts.push(['Tokens', `${countText(input)} → ${countText(output)}`]);
   if (isKnown(metrics.cost)) facts.push(['Cost', costText(metrics.cost)]);
   if (record.counted_usage === 'none') facts.push(['Usage', 'not counted: a call above it has it']);
-  if (Array.isArray(record.tags) && record.tags.length > 0) facts.push(['Tags', record.tags.join(', ')]);
-  if (record.external_id) facts.push(['External id', String(record.external_id)]);
+  if (Array.isArray(record.tags) && record.tags.length > 0) facts.push(['Tags', lineText(record.tags.join(', '), 2_000)]);
+  if (record.external_id) facts.push(['External id', lineText(record.external_id, 500)]);
   return (
     <dl className={styles.facts}>
       {facts.map(([name, value]) => (

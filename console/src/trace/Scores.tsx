@@ -1,6 +1,6 @@
-import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
 import type { RecordNode } from '../data/records.ts';
-import { numberText, UNKNOWN } from '../parts/format.ts';
+import { lineText, numberText, UNKNOWN } from '../parts/format.ts';
+import { LongText } from '../payload/LongText.tsx';
 import styles from './Scores.module.css';
 
 /** What the interface answers of a metric of a record, as far as it is shown. */
@@ -32,12 +32,12 @@ export function Scores({ record }: { record: RecordNode }) {
         <tbody>
           {scores.map(([id, info]) => (
             <tr key={id}>
-              <td>{info.metric_key_alias ?? id}</td>
+              <td>{lineText(info.metric_key_alias ?? id, 200)}</td>
               <td>
                 {info.status_type === 'success' ? valueText(info.value) : (info.status_type ?? UNKNOWN).replaceAll('_', ' ')}
               </td>
               <td>
-                {info.explanation ?? info.message ?? ''}
+                <LongText text={info.explanation ?? info.message ?? ''} />
                 {info.model_alias && <span className="quiet"> {info.model_alias}</span>}
                 {info.judged_by_model_under_test === true && <span className="bad"> judged its own answer</span>}
               </td>
@@ -50,8 +50,4 @@ export function Scores({ record }: { record: RecordNode }) {
 }
 
 const valueText = (value: unknown): string =>
-  typeof value === 'number' || typeof value === 'bigint'
-    ? numberText(value)
-    : typeof value === 'string'
-      ? value
-      : jsonWithBigInts(value);
+  typeof value === 'number' || typeof value === 'bigint' ? numberText(value) : lineText(value, 2_000);
