@@ -44,12 +44,13 @@ export class FilterTextError extends Error {
 /** Brackets and `not` nest at most this deep: as deep as a search's filter may. */
 const MAX_DEPTH = 32;
 
-type Token = Word & { kind: 'word' | 'operator' | 'open' | 'close' | 'comma' | 'end' };
+export type Token = Word & { kind: 'word' | 'operator' | 'open' | 'close' | 'comma' | 'end' };
 
 const token = /\s*(?:("(?:[^"\\]|\\.)*"?)|(<=|>=|!=|=|<|>)|(\()|(\))|(,)|([^\s"<>=!(),]+|!))/y;
 const kinds = ['word', 'operator', 'open', 'close', 'comma', 'word'] as const;
 
-function tokensOf(text: string): Token[] {
+/** The words and signs of a text, then one `end`. A text in quotes that does not end is as `unquote` reads it. */
+export function tokensOf(text: string, unquote = unquoted): Token[] {
   const tokens: Token[] = [];
   token.lastIndex = 0;
   for (let match = token.exec(text); match; match = token.exec(text)) {
@@ -62,7 +63,7 @@ function tokensOf(text: string): Token[] {
       ...place,
       kind: kinds[group - 1] as Token['kind'],
       isQuoted,
-      text: isQuoted ? unquoted(written, place) : written,
+      text: isQuoted ? unquote(written, place) : written,
     });
   }
   return [...tokens, { kind: 'end', text: '', isQuoted: false, start: text.length, end: text.length }];

@@ -20,9 +20,10 @@ function leafText({ type, column_id, operator, value }: Leaf): string {
   return `${wordText(column_id)} ${signs[operator]} ${values}`;
 }
 
-const valueText = (type: string, value: unknown): string =>
+/** One value as a condition of a filter of this type has it. */
+export const valueText = (type: string, value: unknown): string =>
   type === 'number' || type === 'boolean' ? String(value) : wordText(String(value));
 
-/** Quotes wherever the text could be read as anything but this one word. */
-const wordText = (text: string): string =>
+/** A column or text, in quotes wherever it could be read as anything but this one word. */
+export const wordText = (text: string): string =>
   /^[^\s"<>=!(),]+$/.test(text) && !/^(?:and|or|not|in|contains)$/i.test(text) ? text : JSON.stringify(text);

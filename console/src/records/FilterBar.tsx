@@ -1,37 +1,37 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import type { FilterTextError } from '../../../shared/filterText/filterSyntax.ts';
 import { useKeys } from '../parts/useKeys.ts';
-import { type Completion, completionOf } from './filterCompletion.ts';
+import { endOfWord, type Option } from './filterCompletion.ts';
 import styles from './RecordsPage.module.css';
+import { useFilterCompletion } from './useFilterCompletion.ts';
 import { type RecordsView, useRecordsAddress } from './useRecordsView.ts';
 
 /** The filter as text, with completion of columns, operators and values. Enter asks; what cannot be read is shown at its place and stays. */
 export function FilterBar({ view }: { view: RecordsView }) {
   const [{ q = '' }, change] = useRecordsAddress();
   const [text, setText] = useState(q);
-  const [completion, setCompletion] = useState<Completion>();
-  const [chosen, setChosen] = useState(-1);
+  const [caret, setCaret] = useState<number>();
+  const [chosenText, setChosenText] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
   const listId = useId();
+  const { options, note } = useFilterCompletion(view, text, caret);
+  const chosen = options.findIndex((option) => option.text === chosenText);
   useEffect(() => setText(q), [q]);
   useKeys({ '/': () => input.current?.focus() });
 
   const suggest = () => {
     const { value = '', selectionStart } = input.current ?? {};
-    setCompletion(view.catalog && completionOf(value, selectionStart ?? value.length, view.catalog));
-    setChosen(-1);
+    setCaret(selectionStart ?? value.length);
+    setChosenText(undefined);
   };
   const close = () => {
-    setCompletion(undefined);
-    setChosen(-1);
+    setCaret(undefined);
+    setChosenText(undefined);
   };
-  const take = (option: string) => {
-    const caret = input.current?.selectionStart ?? text.length;
-    const start = completion?.start ?? caret;
-    const next = text.slice(0, start) + option + text.slice(caret).trimStart();
-    setText(next);
+  const take = ({ start, text: taken }: Option) => {
+    setText(text.slice(0, start) + taken + text.slice(endOfWord(text, start, caret ?? text.length)).trimStart());
     requestAnimationFrame(() => {
-      input.current?.setSelectionRange(start + option.length, start + option.length);
+      input.current?.setSelectionRange(start + taken.length, start + taken.length);
       suggest();
     });
   };
@@ -39,12 +39,16 @@ export function FilterBar({ view }: { view: RecordsView }) {
     close();
     change({ q: text.trim() || undefined, open: undefined });
   };
-  const options = completion?.options ?? [];
+  /** Round the options, by way of none. */
+  const choose = (next: number) => {
+    const at = next < -1 ? options.length - 1 : next;
+    setChosenText(options[at]?.text);
+    document.getElementById(`${listId}-${at}`)?.scrollIntoView({ block: 'nearest' });
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0 && options.length > 0) setChosen((chosen + step + options.length + 1) % (options.length + 1));
-    else if (event.key === 'Tab' && chosen >= 0) take(options[chosen]?.text ?? '');
-    else if (event.key === 'Enter' && chosen >= 0 && options[chosen]) take(options[chosen].text);
+    if (step !== 0 && options.length > 0) choose(chosen + step);
+    else if ((event.key === 'Tab' || event.key === 'Enter') && options[chosen]) take(options[chosen]);
     else if (event.key === 'Enter') ask();
     else if (event.key === 'Escape') close();
     else return;
@@ -75,24 +79,32 @@ export function FilterBar({ view }: { view: RecordsView }) {
         onBlur={close}
         onKeyDown={onKeyDown}
       />
-      <div id={listId} role="listbox" aria-label="Completions" hidden={options.length === 0} className={styles.options}>
-        {options.map((option, index) => (
-          <div
-            key={option.text}
-            id={`${listId}-${index}`}
-            role="option"
-            aria-selected={index === chosen}
-            tabIndex={-1}
-            onPointerDown={(event) => {
-              event.preventDefault(); // the input keeps the focus
-              take(option.text);
-            }}
-          >
-            <code>{option.text}</code>
-            <span className="quiet one-line">{option.hint}</span>
-          </div>
-        ))}
+      <div className={styles.completions} hidden={options.length === 0 && note === ''}>
+        <div id={listId} role="listbox" aria-label="Completions" hidden={options.length === 0} className={styles.options}>
+          {options.map((option, index) => (
+            <div
+              key={option.text}
+              id={`${listId}-${index}`}
+              role="option"
+              aria-selected={index === chosen}
+              tabIndex={-1}
+              onPointerDown={(event) => {
+                event.preventDefault(); // the input keeps the focus
+                take(option);
+              }}
+            >
+              <code>{option.text}</code>
+              <span className="quiet one-line">{option.hint}</span>
+            </div>
+          ))}
+        </div>
+        <p aria-hidden className="quiet">
+          {note}
+        </p>
       </div>
+      <span role="status" className="only-read">
+        {note}
+      </span>
       {problem && <Problem text={q} problem={problem} />}
     </div>
   );

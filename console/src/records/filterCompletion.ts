@@ -1,65 +1,104 @@
 import { operatorsOf } from '../../../shared/filterText/parseFilterText.ts';
+import { valueText, wordText } from '../../../shared/filterText/printFilterText.ts';
+import { type WrittenPart, writtenPart } from '../../../shared/filterText/writtenPart.ts';
+import type { ColumnValues } from '../data/columnValues.ts';
 import type { Column } from '../data/records.ts';
+import { countText } from '../parts/format.ts';
 
-/** What may come next where the caret is. */
-export interface Completion {
-  /** Replaces the text from `start` to the caret. */
+/** What may come next: it replaces the text from `start` to the end of the word at the caret. */
+export interface Option {
   start: number;
-  options: { text: string; hint: string }[];
+  text: string;
+  hint: string;
 }
 
-const MOST = 12;
+/** A column of the catalog, or a key of the metadata. */
+export type KnownColumn = Pick<Column, 'id' | 'label' | 'filter_type' | 'filterable' | 'allowed_values' | 'group_label'> & {
+  metric_key_alias?: string | undefined;
+  hint?: string;
+};
 
-/** The condition that is being written before the caret: its column, its operator and value, as far as they are there. */
-const writing =
-  /(?:^|[\s(])(?:"[^"]*"|[^\s()=<>!"]*)$|(?:^|[\s(])("[^"]*"|[^\s()=<>!"]+)\s+(=|!=|<|<=|>|>=|contains|in|not in)\s+("?[^()"]*)$|(?:^|[\s(])("[^"]*"|[^\s()=<>!"]+)\s+([a-z<>=! ]*)$/i;
-
-export function completionOf(text: string, caret: number, columns: readonly Column[]): Completion {
-  const before = text.slice(0, caret);
-  const [, valueColumn, , value, operatorColumn, operator] = writing.exec(before) ?? [];
-  if (valueColumn !== undefined && value !== undefined) return valuesOf(columnOf(valueColumn, columns), value, caret);
-  const column = operatorColumn === undefined ? undefined : columnOf(operatorColumn, columns);
-  if (column && operator !== undefined) return operatorsFor(column, operator, caret);
-  const word = /[^\s(]*$/.exec(before)?.[0] ?? '';
-  return { start: caret - word.length, options: [...columnsLike(word, columns), ...joinsAfter(before, word)].slice(0, MOST) };
+/** A condition whose value is being written. */
+export interface WrittenValue {
+  column: KnownColumn;
+  text: string;
+  /** The conditions that hold beside it: what stands before it, where `and` joins them. */
+  beside: string;
 }
 
-const columnOf = (written: string, columns: readonly Column[]): Column | undefined =>
-  columns.find(({ id }) => id === written.replaceAll('"', ''));
+const MOST = 20;
 
-const columnsLike = (word: string, columns: readonly Column[]) =>
+/** The keys of the metadata as columns: they are in no catalog. */
+export const keyColumns = (keys: readonly { column_id: string; count: number }[]): KnownColumn[] =>
+  keys.map(({ column_id: id, count }) => ({
+    ...{ id, label: id, filter_type: 'text', filterable: true, group_label: '' },
+    hint: `metadata of ${countText(count)}`,
+  }));
+
+/** The condition before the caret as far as its value, where one is being written. */
+export function writtenValue(text: string, caret: number, columns: readonly KnownColumn[]): WrittenValue | undefined {
+  const { operator, column: name, value, start } = writtenPart(text.slice(0, caret));
+  const column = operator === undefined ? undefined : columnOf(name, columns);
+  if (!column) return undefined;
+  return { column, text: value.text, beside: /^(.*)\sand\s*$/is.exec(text.slice(0, start))?.[1] ?? '' };
+}
+
+/** @param found the values of the column, where they have been counted */
+export function optionsOf(text: string, caret: number, columns: readonly KnownColumn[], found?: ColumnValues): Option[] {
+  const part = writtenPart(text.slice(0, caret));
+  const column = columnOf(part.column, columns);
+  const options =
+    part.operator !== undefined
+      ? [...valuesOf(column, part, found), ...(part.mayEnd ? joins(part) : [])]
+      : column
+        ? operatorsFor(column, part)
+        : [...columnsLike(part, columns), ...negation(part)];
+  return options.slice(0, MOST);
+}
+
+const columnOf = (written: string, columns: readonly KnownColumn[]): KnownColumn | undefined =>
+  columns.find(({ id }) => id === written) ??
+  columns.find(({ metric_key_alias: alias }) => alias !== undefined && written === `metrics/${alias}`);
+
+const has = (whole: string, part: string): boolean => whole.toLowerCase().includes(part.toLowerCase());
+
+const columnsLike = ({ word }: WrittenPart, columns: readonly KnownColumn[]): Option[] =>
   columns
-    .filter(
-      ({ id, label, filterable }) => filterable && [id, label].some((name) => name.toLowerCase().includes(word.toLowerCase())),
-    )
-    .map(({ id, label, filter_type }) => ({
-      text: `${/[\s()=<>!",]/.test(id) ? JSON.stringify(id) : id} `,
-      hint: `${label}, ${filter_type}`,
+    .filter(({ id, label, filterable }) => filterable && (has(id, word.text) || has(label, word.text)))
+    .map(({ id, label, filter_type, hint }) => ({
+      start: word.start,
+      text: `${wordText(id)} `,
+      hint: hint ?? `${label}, ${filter_type}`,
     }));
 
-const joinsAfter = (before: string, word: string) =>
-  before.trim() === word
-    ? []
-    : ['and', 'or', 'not']
-        .filter((one) => one.startsWith(word.toLowerCase()))
-        .map((one) => ({ text: `${one} `, hint: 'joins conditions' }));
+const wordsLike = (words: readonly string[], { text, start }: WrittenPart['word'], hint: string): Option[] =>
+  words.filter((one) => one.startsWith(text.toLowerCase())).map((one) => ({ start, text: `${one} `, hint }));
 
-const operatorsFor = ({ filter_type }: Column, written: string, caret: number): Completion => ({
-  start: caret - written.length,
-  options: (operatorsOf[filter_type ?? ''] ?? [])
-    .filter((sign) => sign.startsWith(written.trim().toLowerCase()))
-    .map((sign) => ({ text: `${sign} `, hint: 'compares' })),
-});
+const joins = ({ word }: WrittenPart): Option[] => wordsLike(['and', 'or'], word, 'joins conditions');
+const negation = ({ word }: WrittenPart): Option[] => (word.text === '' ? [] : wordsLike(['not'], word, 'excludes'));
 
-function valuesOf(column: Column | undefined, value: string, caret: number): Completion {
-  const allowed = column?.filter_type === 'boolean' ? ['true', 'false'] : (column?.allowed_values ?? []).map(String);
-  const times = column?.filter_type === 'date' ? ['15m', '1h', '1d', '7d'] : [];
-  const last = /[^,]*$/.exec(value)?.[0].trimStart() ?? '';
-  return {
-    start: caret - last.length,
-    options: [...allowed, ...times]
-      .filter((one) => one.startsWith(last) && one !== last)
-      .slice(0, MOST)
-      .map((one) => ({ text: `${one} `, hint: times.includes(one) ? 'ago' : (column?.label ?? '') })),
-  };
+const operatorsFor = ({ filter_type }: KnownColumn, { word }: WrittenPart): Option[] =>
+  wordsLike(operatorsOf[filter_type ?? ''] ?? [], word, 'compares');
+
+function valuesOf(column: KnownColumn | undefined, { value }: WrittenPart, found: ColumnValues | undefined): Option[] {
+  if (!column) return [];
+  const { filter_type: type, label } = column;
+  const counted = found?.values ?? [];
+  const allowed = type === 'boolean' ? [true, false] : (column.allowed_values ?? []);
+  const others = allowed.filter((one) => !counted.some((is) => String(is.value) === String(one)));
+  const times = type === 'date' ? ['15m', '1h', '1d', '7d'] : [];
+  return [
+    ...counted.map((one) => ({ value: one.value, hint: countText(one.count) })),
+    ...others.map((one) => ({ value: one, hint: label })),
+    ...times.map((one) => ({ value: one, hint: 'ago' })),
+  ]
+    .filter((one) => has(String(one.value), value.text) && String(one.value) !== value.text)
+    .map((one) => ({ start: value.start, text: `${valueText(type ?? '', one.value)} `, hint: one.hint }));
+}
+
+/** The end of the word that begins before the caret. */
+export function endOfWord(text: string, start: number, caret: number): number {
+  const word = /^(?:"(?:[^"\\]|\\.)*"?|[^\s"<>=!(),]*)/.exec(text.slice(start))?.[0] ?? '';
+  const rest = /^[^\s"<>=!(),]*/.exec(text.slice(caret))?.[0] ?? '';
+  return Math.max(caret, start + word.length, caret + rest.length);
 }

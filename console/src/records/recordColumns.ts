@@ -29,6 +29,7 @@ const asColumn = ({ id, label }: { id: string; label: string }): Column =>
     data_type: 'floating_point',
     filter_type: 'number',
     category: 'metric',
+    group_label: 'System Metrics',
     sortable: true,
     filterable: true,
   }) as Column;

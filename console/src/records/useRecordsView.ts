@@ -60,7 +60,7 @@ export function useRecordsView() {
 export type RecordsView = ReturnType<typeof useRecordsView>;
 
 /** The filter of the bar and that of the times, joined. */
-function filterOf(
+export function filterOf(
   { q = '', from, to }: RecordsAddress,
   columns: readonly Column[] | undefined,
 ): { filter: FilterTree | undefined; problem: FilterTextError | undefined } {

@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
+
+const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
+describeWithServer('completion of values in the filter', program, (executablePath) => {
+  let service: TestService;
+  let pages: ConsoleBrowser;
+  let project: TestProject;
+  let page: Page;
+
+  beforeAll(async () => {
+    service = await sharedTestService();
+    pages = await consoleBrowser(executablePath, service.url);
+    project = await service.project();
+    const made = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
+    const traces = Array.from({ length: 40 }, (_, index) => ({
+      name: index % 4 === 0 ? 'say "hi", and go' : 'answer',
+      input: 'question',
+      status_code: index % 10 === 9 ? 500 : 200,
+      user_metadata: { 'the plan': index % 5 === 0 ? 'New York' : 'Oslo' },
+    }));
+    const body = { log_stream_id: (made.body as { id: string }).id, traces };
+    expect((await service.request('POST', `/projects/${project.id}/traces`, body)).status).toBe(200);
+    page = await pages.signedIn({ key: service.apiKey });
+  });
+  afterAll(async () => {
+    expect(pages?.problems).toEqual([]);
+    await pages?.[Symbol.asyncDispose]();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  const total = (text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+  const filter = () => page.getByRole('combobox', { name: 'Filter' });
+  const list = () => page.getByRole('listbox', { name: 'Completions' });
+  const option = (name: string) => list().getByRole('option', { name });
+  const options = async () => (await list().getByRole('option').allInnerTexts()).map((text) => text.split(/\s*\n/).join(': '));
+  async function type(text: string) {
+    await page.goto(`${service.url}/console/p/${project.id}/records`);
+    await total('40 traces');
+    await filter().click();
+    await page.keyboard.type(text);
+  }
+
+  test('the most frequent values come with their counts, and the keyboard takes one, quoted where it must be', async () => {
+    await type('name = ');
+    await expect.poll(options).toEqual(['answer: 30', '"say \\"hi\\", and go": 10']);
+    await page.getByRole('status').filter({ hasText: 'Values, counted in 40 traces' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    const active = await filter().getAttribute('aria-activedescendant');
+    expect(await page.locator(`[id="${active}"]`).getAttribute('aria-selected')).toBe('true');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => filter().inputValue()).toBe('name = "say \\"hi\\", and go" ');
+    await page.keyboard.press('Enter');
+    await total('10 traces');
+  });
+
+  test('values of a further condition are counted among the records of the first', async () => {
+    await type('name = answer and status_code = ');
+    await expect.poll(options).toEqual(['200: 26', '500: 4']);
+    await page.keyboard.type('5');
+    await expect.poll(options).toEqual(['500: 4']);
+    await option('500').click();
+    await expect.poll(() => filter().inputValue()).toBe('name = answer and status_code = 500 ');
+    await page.keyboard.press('Enter');
+    await total('4 traces');
+  });
+
+  test('keys of the metadata are offered as columns, and their values as values', async () => {
+    await type('plan');
+    await expect.poll(options).toEqual(['"user_metadata/the plan": metadata of 40']);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Tab');
+    await option('contains').waitFor();
+    await page.keyboard.type('= york');
+    await expect.poll(options).toEqual(['"New York": 8']);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await total('8 traces');
+  });
+
+  test('typing on asks once, and long texts and times are never asked for', async () => {
+    const asked: string[] = [];
+    const note = (request: { url(): string; postData(): string | null }) =>
+      request.url().endsWith('/column_values') && asked.push(request.postData() ?? '');
+    page.on('request', note);
+    await type('name contains answer');
+    await expect.poll(() => asked.length).toBe(1);
+    expect(asked[0]).toContain('"contains":"answer"');
+    await filter().fill('input = q');
+    await filter().fill('created_at > 1');
+    await expect.poll(options).toEqual(['15m: ago', '1h: ago', '1d: ago']);
+    await page.waitForTimeout(400);
+    expect(asked).toHaveLength(1);
+    page.off('request', note);
+  });
+
+  test('a count is said to be of the newest records only where it is', async () => {
+    await page.route('**/column_values', async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.json()) as object;
+      await route.fulfill({ json: { ...body, num_records: 1_204_000, num_records_counted: 100_000, has_more: true } });
+    });
+    await type('name = ');
+    const text = 'The most frequent values, counted in the newest 100,000 of 1,204,000 traces';
+    await page.getByRole('status').filter({ hasText: text }).waitFor();
+    await page.unroute('**/column_values');
+  });
+});
