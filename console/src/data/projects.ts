@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { z } from 'zod';
+import type { User } from '../../../shared/wire/accounts.ts';
 import type { LogStream, Project, ProjectCreateResponse } from '../../../shared/wire/projects.ts';
 import { send } from './service.ts';
 
@@ -57,6 +58,6 @@ export const createProject = (name: string) => send<z.output<typeof ProjectCreat
 
 export const currentUserQuery = queryOptions({
   queryKey: ['current user'],
-  queryFn: ({ signal }) => send<{ id: string; email: string }>('/current_user', { signal }),
+  queryFn: ({ signal }) => send<z.output<typeof User>>('/current_user', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
 });
