@@ -36,16 +36,19 @@ export interface FollowOptions {
   lastEventId?: string | undefined;
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
-  /** Gets whether events come at the moment, each time that it changes. */
-  onConnected?: (isConnected: boolean) => void;
+  /** Called when a stream begins. */
+  onConnected?: () => void;
+  /** Gets why a stream broke, or could not be opened again (undefined: the service ended it); it is tried again. */
+  onLost?: (why: unknown) => void;
 }
 
 /** As {@link liveRecords}, of a project and run that are known by their ids. */
 export async function* followRun(client: ServiceClient, options: FollowOptions): AsyncGenerator<LiveRecords, void> {
-  const { projectId, run, headers, signal, onConnected } = options;
+  const { projectId, run, headers, signal } = options;
   let lastEventId = options.lastEventId;
   let wasConnected = false;
   for (let failures = 0; !signal?.aborted; ) {
+    let why: unknown;
     const silence = new AbortController();
     const stream = { ...headers, accept: 'text/event-stream', ...(lastEventId ? { 'last-event-id': lastEventId } : {}) };
     const isAlive = timer(() => silence.abort(new Error('nothing was heard for too long')), SILENCE_MS);
@@ -55,7 +58,7 @@ export async function* followRun(client: ServiceClient, options: FollowOptions):
         signal: signal ? AbortSignal.any([signal, silence.signal]) : silence.signal,
       });
       wasConnected = true;
-      onConnected?.(true);
+      options.onConnected?.();
       for await (const { name, id, data } of eventsOf(content, isAlive.again)) {
         failures = 0;
         if (name !== 'records' || id === undefined) continue;
@@ -65,12 +68,13 @@ export async function* followRun(client: ServiceClient, options: FollowOptions):
     } catch (err) {
       if (signal?.aborted) return;
       if (err instanceof HttpStatusError && isRefused(err.status, wasConnected)) throw err;
+      why = err;
       if (!(err instanceof HttpStatusError || err instanceof ConnectionError || silence.signal.aborted || isBroken(err)))
         throw err;
     } finally {
       isAlive.stop();
     }
-    onConnected?.(false);
+    options.onLost?.(why);
     await pause(backoffMs(++failures), signal).catch(() => undefined);
   }
 }

@@ -22,6 +22,8 @@ export interface RecordsAddress {
   /** Id of the record in the side panel. */
   open?: string | undefined;
   tab?: DetailTab | undefined;
+  /** Says what comes meanwhile. */
+  live?: 'on' | undefined;
 }
 
 const text = (value: unknown): string | undefined =>
@@ -47,6 +49,7 @@ export function recordsAddress(given: Record<string, unknown>): RecordsAddress {
     view: text(given.view),
     open: text(given.open),
     tab: detailTab(given.tab),
+    live: given.live === 'on' ? 'on' : undefined,
   };
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
 }

@@ -54,6 +54,22 @@ export const experimentsQuery = (projectId: string) =>
     },
   });
 
+/** When the newest record of each log stream and experiment came, by their ids: null without one. It counts them, so it is asked for what is looked at. */
+export const newestRecordsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['newest records', projectId],
+    queryFn: async ({ signal }) => {
+      const query = { limit: 100, include_counts: true };
+      const path = `/projects/${projectId}`;
+      type Run = Pick<LogStreamRow, 'id' | 'newest_record_at'>;
+      const [{ log_streams }, { experiments }] = await Promise.all([
+        send<{ log_streams: Run[] }>(`${path}/log_streams/paginated`, { signal, query }),
+        send<{ experiments: Run[] }>(`${path}/experiments/paginated`, { signal, query }),
+      ]);
+      return new Map([...log_streams, ...experiments].map((run) => [run.id, run.newest_record_at]));
+    },
+  });
+
 export const createProject = (name: string) => send<z.output<typeof ProjectCreateResponse>>('/projects', { body: { name } });
 
 export const currentUserQuery = queryOptions({

@@ -76,6 +76,22 @@ export const recordsQuery = ({ run, kind, filter, sort, columns }: RecordsQuesti
       ),
     getNextPageParam: (last) => (last.next_starting_token === null ? undefined : last),
     placeholderData: keepPreviousData,
+    // What somebody reads stays where it is when a lost connection is back.
+    refetchOnReconnect: false,
+  });
+
+/** How many records fit, when a run holds `held` of the kind. */
+export const countQuery = ({ run, kind, filter }: RecordsQuestion, held: number | undefined) =>
+  queryOptions({
+    queryKey: ['count', run, kind, filter ?? null, held ?? null],
+    queryFn: async ({ signal }) => {
+      const body = { ...runSelector(run), ...(filter ? { filter_tree: filter } : {}) };
+      return (await search<{ total_count: number }>(`/projects/${run.projectId}/${kind}/count`, body, signal)).total_count;
+    },
+    enabled: held !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 10_000,
+    placeholderData: keepPreviousData,
   });
 
 /** One record with all its fields; traces and spans without those below them. Large ones are not kept for long. */

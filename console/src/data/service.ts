@@ -1,6 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { HttpStatusError } from '../../../client/errors.ts';
 import { ServiceClient } from '../../../client/http.ts';
+import { type FollowOptions, followRun, type LiveRecords } from '../../../client/liveRecords.ts';
 import { home } from '../address/home.ts';
 import { accessToken, forgetToken, ofPage, SignedOut } from '../session/session.ts';
 
@@ -24,6 +25,23 @@ export async function send<T>(path: string, given: Call = {}): Promise<T> {
 /** The content of an answer as it arrives. */
 export const download = (path: string, body: object): Promise<ReadableStream<Uint8Array>> =>
   client.download(path, { body, headers: ofPage, repeatable: true });
+
+/** What comes to a run, as it comes, until the signal. A token that has ended is replaced. */
+export async function* follow(options: FollowOptions): AsyncGenerator<LiveRecords, void> {
+  for (let isRefused = false; ; ) {
+    try {
+      for await (const event of followRun(client, { ...options, headers: ofPage })) {
+        isRefused = false;
+        yield event;
+      }
+      return;
+    } catch (err) {
+      if (isRefused || !(err instanceof HttpStatusError) || err.status !== 401) throw err;
+      isRefused = true;
+      forgetToken();
+    }
+  }
+}
 
 /** A request that the browser sends although the page is going; its answer is not read. */
 export const sendAtEnd = ({ path, ...call }: { path: string; method?: 'DELETE'; body?: object }): void => {

@@ -1,4 +1,4 @@
-import { useCallback, useEffect } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
 import { countText } from '../parts/format.ts';
 import { LoadingNote } from '../parts/notes.tsx';
@@ -7,6 +7,7 @@ import { ColumnsMenu } from './ColumnsMenu.tsx';
 import { withCondition } from './cellFilter.ts';
 import { FilterBar } from './FilterBar.tsx';
 import { Histogram } from './Histogram.tsx';
+import { LiveTail } from './LiveTail.tsx';
 import { NoRecords } from './NoRecords.tsx';
 import { RecordPanel } from './RecordPanel.tsx';
 import styles from './RecordsPage.module.css';
@@ -35,7 +36,8 @@ export function RecordsPage() {
 function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsView['run']> }) {
   const [address, change] = useRecordsAddress();
   const { shown, catalog, kind, filter } = view;
-  const { records, total, error, isOld, isLoading, loadMore, retry } = useFoundRecords(view);
+  const { records, total, error, isOld, isLoading, loadMore, retry, counted, loadNew } = useFoundRecords(view);
+  const [loads, setLoads] = useState(0);
   const choice = useChoice(JSON.stringify([run, kind, address.q, address.from, address.to]));
   const at = records.findIndex(({ id }) => id === address.open);
   const isOpen = address.open !== undefined;
@@ -76,6 +78,16 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
         <span role="status" className={styles.total}>
           {total === undefined ? ' ' : `${countText(total)} ${total === 1 ? kind.slice(0, -1) : kind}`}
         </span>
+        {view.question && (
+          <LiveTail
+            question={view.question}
+            counted={counted}
+            onLoad={() => {
+              setLoads(loads + 1);
+              void loadNew();
+            }}
+          />
+        )}
         {catalog && <ViewsMenu projectId={run.projectId} catalog={catalog} />}
         {catalog && shown && <ColumnsMenu catalog={catalog} shown={shown} />}
       </div>
@@ -87,6 +99,7 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
       <div className={styles.split}>
         {shown && records.length > 0 && total !== undefined && (
           <RecordTable
+            key={loads}
             {...{ records, total, columns: shown, kind, choice, onOpen, onChoose, onFilter, isOld }}
             onEnd={loadMore}
           />

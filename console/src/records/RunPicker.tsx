@@ -1,3 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { newestRecordsQuery } from '../data/projects.ts';
+import { timeText } from '../parts/format.ts';
+import { usePreferences } from '../parts/preferences.ts';
 import styles from './RecordsPage.module.css';
 import { TimeRange } from './TimeRange.tsx';
 import { type RecordsView, useRecordsAddress } from './useRecordsView.ts';
@@ -12,6 +17,13 @@ const kinds = [
 export function RunPicker({ view }: { view: RecordsView }) {
   const [, change] = useRecordsAddress();
   const { run, kind, streams = [], experiments } = view;
+  const { zone } = usePreferences();
+  const [isUsed, setUsed] = useState(false);
+  const newest = useQuery({ ...newestRecordsQuery(view.projectId), enabled: isUsed }).data;
+  const labelOf = ({ id, name }: { id: string; name: string }) => {
+    const time = newest?.get(id);
+    return time === undefined ? name : `${name} · ${time === null ? 'no records' : timeText(time, zone)}`;
+  };
   const value = run ? `${run.isExperiment ? 'experiment' : 'run'} ${run.runId}` : '';
   const choose = (chosen: string) => {
     const [key, id] = chosen.split(' ');
@@ -19,20 +31,26 @@ export function RunPicker({ view }: { view: RecordsView }) {
   };
   return (
     <div className={styles.bar}>
-      <select aria-label="Log stream or experiment" value={value} onChange={(event) => choose(event.target.value)}>
+      <select
+        aria-label="Log stream or experiment"
+        value={value}
+        onFocus={() => setUsed(true)}
+        onPointerEnter={() => setUsed(true)}
+        onChange={(event) => choose(event.target.value)}
+      >
         {!run && <option value="">No log stream yet</option>}
         <optgroup label="Log streams">
-          {streams.map(({ id, name }) => (
-            <option key={id} value={`run ${id}`}>
-              {name}
+          {streams.map((stream) => (
+            <option key={stream.id} value={`run ${stream.id}`}>
+              {labelOf(stream)}
             </option>
           ))}
         </optgroup>
         {experiments.length > 0 && (
           <optgroup label="Experiments, newest first">
-            {experiments.map(({ id, name }) => (
-              <option key={id} value={`experiment ${id}`}>
-                {name}
+            {experiments.map((experiment) => (
+              <option key={experiment.id} value={`experiment ${experiment.id}`}>
+                {labelOf(experiment)}
               </option>
             ))}
           </optgroup>

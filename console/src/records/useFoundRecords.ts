@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { useDeletions } from '../data/deletions.ts';
 import { recordsQuery } from '../data/records.ts';
@@ -8,8 +8,9 @@ import type { RecordsView } from './useRecordsView.ts';
 export function useFoundRecords({ question, run, kind }: RecordsView) {
   const asked = question ?? { run: run as NonNullable<typeof run>, kind, filter: undefined, sort: undefined, columns: [] };
   const found = useInfiniteQuery({ ...recordsQuery(asked), enabled: question !== undefined });
+  const client = useQueryClient();
   const deletions = useDeletions();
-  const { data, error, isPlaceholderData, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  const { data, error, isPlaceholderData, refetch, fetchNextPage, hasNextPage, isFetching } = found;
   const going = useMemo(() => deletions.filter(({ state }) => state !== 'failed'), [deletions]);
   const records = useMemo(() => {
     const hidden = new Set(going.flatMap((one) => one.hidden));
@@ -18,14 +19,27 @@ export function useFoundRecords({ question, run, kind }: RecordsView) {
   }, [data, going]);
   const gone = going.reduce((sum, one) => (one.records?.runId === run?.runId ? sum + (one.records?.count ?? 0) : sum), 0);
   const counted = data?.pages[0]?.num_rows;
+  // The next page would call off a first one that is loaded anew.
   const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage]);
   return {
     ...{ records, error, loadMore },
     total: counted === undefined ? undefined : Math.max(records.length, counted - gone),
     isOld: isPlaceholderData,
     isLoading: data === undefined && !error,
     retry: () => void refetch(),
+    /** All that fitted when they were loaded; undefined where that is not known. */
+    counted: isPlaceholderData ? undefined : counted,
+    /** Loads the first page anew, and what is shown around it. */
+    async loadNew() {
+      client.setQueryData(recordsQuery(asked).queryKey, (known) => known && firstPageOf(known));
+      await client.invalidateQueries({ queryKey: ['records'] });
+    },
   };
 }
+
+const firstPageOf = <P, T>({ pages, pageParams }: InfiniteData<P, T>): InfiniteData<P, T> => ({
+  pages: pages.slice(0, 1),
+  pageParams: pageParams.slice(0, 1),
+});

@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
+
+const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
+describeWithServer('the live switch', program, (executablePath) => {
+  let service: TestService;
+  let proxy: TcpProxy;
+  let pages: ConsoleBrowser;
+  let page: Page;
+  let project: TestProject;
+  let stream: string;
+
+  beforeAll(async () => {
+    service = await sharedTestService();
+    proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(service.url).port) });
+    pages = await consoleBrowser(executablePath, `http://127.0.0.1:${proxy.port}`);
+    page = await pages.signedIn({ key: service.apiKey });
+  });
+  afterAll(async () => {
+    // While nothing answers, browsers note each question that failed.
+    expect(pages?.problems.filter((problem) => !problem.includes('net::ERR'))).toEqual([]);
+    await pages?.[Symbol.asyncDispose]();
+    await proxy?.close();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  async function newStream() {
+    project = await service.project();
+    const made = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
+    stream = (made.body as { id: string }).id;
+  }
+  async function log(count: number, name: string, more: object = {}) {
+    const traces = Array.from({ length: count }, (_, index) => ({ name: `${name} ${index}`, input: 'a', ...more }));
+    const answer = await service.request('POST', `/projects/${project.id}/traces`, { log_stream_id: stream, traces });
+    expect(answer.status).toBe(200);
+  }
+  const show = (query: string) => page.goto(`http://127.0.0.1:${proxy.port}/console/p/${project.id}/records${query}`);
+  const total = (text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+  const live = () => page.getByRole('switch', { name: 'Live' });
+  const connected = () => page.locator('[data-state="connected"]').waitFor();
+  const fresh = (count: string) => page.getByRole('button', { name: `${count} new`, exact: true });
+  const cell = (text: string) => page.getByRole('gridcell', { name: text, exact: true });
+
+  test('new records are counted while what is read stays, and come to the top when somebody presses', async () => {
+    await newStream();
+    await log(150, 'old', { created_at: '2026-03-01T10:00:00Z' });
+    await show('');
+    await total('150 traces');
+    await live().check();
+    expect(page.url()).toContain('live=on');
+    await connected();
+    await page.getByRole('grid').evaluate((element) => element.scrollTo(0, 1_600));
+    const names = () => page.getByRole('row').filter({ hasText: 'old' }).allInnerTexts();
+    await expect.poll(async () => (await names()).length).toBeGreaterThan(5);
+    const before = { names: await names(), box: await page.getByRole('grid').boundingBox() };
+    await log(12, 'fresh');
+    await fresh('12').waitFor();
+    expect({ names: await names(), box: await page.getByRole('grid').boundingBox() }).toEqual(before);
+    await total('12 new traces');
+    await fresh('12').press('Enter');
+    await total('162 traces');
+    await cell('fresh 0').waitFor();
+    expect(await page.getByRole('grid').evaluate((element) => element.scrollTop)).toBe(0);
+    await page.getByRole('button', { name: /new$/ }).waitFor({ state: 'hidden' });
+    await expect.poll(() => live().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await page.reload();
+    await total('162 traces');
+    expect(await live().isChecked()).toBe(true);
+    await connected();
+    await log(1, 'later');
+    await fresh('1').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await live().uncheck();
+    await fresh('1').waitFor({ state: 'detached' });
+    expect(page.url()).not.toContain('live');
+  });
+
+  test('under a filter only what fits it is counted', async () => {
+    await newStream();
+    await log(2, 'failed', { status_code: 500 });
+    await show('?q=status_code+%3D+500&live=on');
+    await total('2 traces');
+    await connected();
+    await log(5, 'fine', { status_code: 200 });
+    await log(3, 'failed again', { status_code: 500 });
+    await fresh('3').click();
+    await total('5 traces');
+    await cell('failed again 0').waitFor();
+  });
+
+  test('a lost connection is a banner, and what came meanwhile is counted when it is back', async () => {
+    await newStream();
+    await log(2, 'first');
+    await show('?live=on');
+    await total('2 traces');
+    await connected();
+    proxy.set('reset');
+    const banner = page.getByText('The connection is lost');
+    await banner.waitFor();
+    await log(4, 'meanwhile');
+    proxy.set('open');
+    await banner.waitFor({ state: 'detached' });
+    await fresh('4').waitFor();
+    await total('2 traces');
+  });
+
+  test('the list of runs says when the newest record of each came', async () => {
+    await newStream();
+    await log(1, 'old', { created_at: '2026-03-01T10:00:00Z' });
+    await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'empty' });
+    await show('');
+    const runs = page.getByLabel('Log stream or experiment');
+    await runs.focus();
+    await expect
+      .poll(async () => (await runs.locator('option').allInnerTexts()).sort())
+      .toEqual(['empty · no records', expect.stringMatching(/^main · 2026-03-01 \d\d:00:00$/)]);
+  });
+});
