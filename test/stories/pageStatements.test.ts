@@ -8,6 +8,7 @@ import { findKeys, type RecordPageQuery } from '../../shared/records/searchRecor
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
 import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 let tables: Awaited<ReturnType<typeof openRecordTables>>;
@@ -115,6 +116,25 @@ test('what was written, changed and deleted since the last page is seen by the n
   expect(await answers()).toEqual([13, 6, 3]);
   await tables.merge();
   expect(await answers()).toEqual([13, 6, 3]);
+});
+
+test('a run to which something is being written all the time is known after its first page', async () => {
+  let isOver = false;
+  let written = old.length;
+  const lane = async () => {
+    for (const store = clickhouseRecordStore(tables.clickhouse); !isOver; written++) {
+      const made = record(30);
+      const keys = [{ record: made, leaves: undefined }];
+      await store.block({ keys, values: [], records: [{ record: made, isRewrite: false, replaces: null }] }).send();
+    }
+  };
+  const lanes = [lane(), lane()];
+  const names = (await pageOf(everything)).statements;
+  for (let time = 0; time < 5; time++) names.push(...(await pageOf({ ...everything, offset: 5 })).statements);
+  isOver = true;
+  await Promise.all(lanes);
+  expect(names.filter((name) => name === 'kinds of a run')).toHaveLength(1);
+  expect((await pageOf(everything)).total).toBe(written);
 });
 
 test('what is written to another run changes no answer', async () => {

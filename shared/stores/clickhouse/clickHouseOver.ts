@@ -215,6 +215,8 @@ class Store implements ClickHouse {
 
   /** What was given up may still be written at any time, by a deletion also when its statement has ended: it stays under way. */
   async #writing(write: () => Promise<unknown>, touched: Touched, goesOn: boolean): Promise<void> {
+    const waiting = this.written?.mayBegin(touched);
+    if (waiting) await waiting;
     const end = this.written?.begin(touched);
     const resume = typeof touched === 'string' ? this.writtenTraces?.pause() : undefined;
     try {

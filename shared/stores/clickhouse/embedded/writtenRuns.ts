@@ -37,6 +37,8 @@ export interface StaleTable {
 }
 
 const MAX_RUNS = 200;
+/** Milliseconds after which the first read of a run waits for its writes no longer, nor they for it. */
+const QUIET_MS = 1_000;
 /** A statement that names more stale rows than this takes longer to read than to run. */
 const MAX_NAMED = 200;
 /** Rows of all runs in the table of stale rows, some 100 bytes of memory each. */
@@ -63,6 +65,8 @@ export class WrittenRuns {
   readonly #sending = new Map<string, { writes: number; rewrites: number }>();
   /** Reads that are under way, by run. */
   readonly #reads = new Map<string, Set<{ isTrue: boolean; isCounted: boolean }>>();
+  /** Runs that are read now: `ended` is called when nothing is being sent to them any more, `over` resolves when writes may go on. */
+  readonly #quiet = new Map<string, { ended(): void; over: Promise<void> }>();
   /** Runs whose stale rows are being listed. */
   readonly #listing = new Set<object>();
   #listed = 0;
@@ -84,8 +88,43 @@ export class WrittenRuns {
     return this.#others > 0 || (this.#sending.get(nameOf(run))?.rewrites ?? 0) > 0;
   }
 
-  /** Reads what is stored, and keeps it if nothing was written meanwhile. */
+  /** Resolves when a write of these changes may be sent; undefined: now. */
+  mayBegin(touched: Touched): Promise<unknown> | undefined {
+    if (this.#quiet.size === 0 || typeof touched === 'string') return undefined;
+    const waits = touched.flatMap(({ run }) => this.#quiet.get(nameOf(run))?.over ?? []);
+    return waits.length > 0 ? Promise.all(waits) : undefined;
+  }
+
+  /** Reads what is stored, and keeps it if nothing was written meanwhile: writes to the run wait for it, as otherwise a busy run would never be known. */
   async read(run: RunRef, ask: () => Promise<Omit<RunRecords, 'rewrites'>>): Promise<RunRecords> {
+    const name = nameOf(run);
+    const isUseless = this.#others > 0 || this.#quiet.has(name);
+    const over = isUseless ? undefined : await this.#untilQuiet(name);
+    try {
+      return await this.#readNow(run, ask);
+    } finally {
+      over?.();
+    }
+  }
+
+  async #untilQuiet(name: string): Promise<() => void> {
+    const over = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const quiet = { ended: ended.resolve, over: over.promise };
+    const end = () => {
+      clearTimeout(timer);
+      if (this.#quiet.get(name) === quiet) this.#quiet.delete(name);
+      ended.resolve();
+      over.resolve();
+    };
+    // A write or a read may hang.
+    const timer = setTimeout(end, QUIET_MS);
+    this.#quiet.set(name, quiet);
+    if (this.#sending.has(name)) await ended.promise;
+    return end;
+  }
+
+  async #readNow(run: RunRef, ask: () => Promise<Omit<RunRecords, 'rewrites'>>): Promise<RunRecords> {
     const name = nameOf(run);
     const read = { isTrue: this.#others === 0 && !this.#sending.has(name), isCounted: this.#deletions === 0 };
     const ofRun = this.#reads.get(name) ?? new Set();
@@ -139,8 +178,10 @@ export class WrittenRuns {
   #send({ run, stale, isKnown }: RunChange, by: 1 | -1): void {
     const name = nameOf(run);
     const { writes, rewrites } = this.#sending.get(name) ?? { writes: 0, rewrites: 0 };
-    if (writes + by === 0) this.#sending.delete(name);
-    else this.#sending.set(name, { writes: writes + by, rewrites: rewrites + (stale.length > 0 || !isKnown ? by : 0) });
+    if (writes + by === 0) {
+      this.#sending.delete(name);
+      this.#quiet.get(name)?.ended();
+    } else this.#sending.set(name, { writes: writes + by, rewrites: rewrites + (stale.length > 0 || !isKnown ? by : 0) });
     for (const read of this.#reads.get(name) ?? []) read.isTrue = false;
   }
 
