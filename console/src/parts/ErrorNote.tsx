@@ -1,17 +1,25 @@
+import { Link } from '@tanstack/react-router';
 import { ConnectionError, HttpStatusError } from '../../../client/errors.ts';
 import styles from './notes.module.css';
 
 /** What failed, in the words of the service, with what one can do about it. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
+  const isMissing = error instanceof HttpStatusError && error.status === 404;
   return (
-    <div role="alert" className={styles.error}>
+    <div role="alert" className={isMissing ? styles.missing : styles.error}>
+      {isMissing && <h1>Not found</h1>}
       <p>{sentenceOf(error)}</p>
       {error instanceof HttpStatusError && error.requestId !== undefined && (
         <p className="quiet">
           Request <code>{error.requestId}</code>
         </p>
       )}
-      {onRetry && (
+      {isMissing && (
+        <p>
+          <Link to="/">All projects</Link>
+        </p>
+      )}
+      {onRetry && !isMissing && (
         <button type="button" onClick={onRetry}>
           Try again
         </button>

@@ -24,6 +24,7 @@ export const Cell = memo(function Cell({ id, column, record, isActive, onFilter 
   return (
     <div
       role="gridcell"
+      dir="auto"
       id={id}
       className={column.isNumber ? `${styles.cell} number` : styles.cell}
       data-active={isActive || undefined}

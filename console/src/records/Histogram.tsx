@@ -7,6 +7,10 @@ import { usePreferences } from '../parts/preferences.ts';
 import styles from './Histogram.module.css';
 import { momentOf, useRecordsAddress } from './useRecordsView.ts';
 
+/** Times are written with their days. */
+const LONG_AGO = new Date(0);
+const DAY = 'yyyy-mm-dd'.length;
+
 /** Places of the first and last bucket that are marked. */
 interface Brush {
   from: number;
@@ -59,8 +63,10 @@ function Bars({ histogram: { buckets }, onChoose }: { histogram: RecordHistogram
   const [first, last] = brush ? [Math.min(brush.from, brush.to), Math.max(brush.from, brush.to)] : [0, buckets.length - 1];
   const marked = buckets.slice(first, last + 1);
   const sum = (key: 'count' | 'errors') => marked.reduce((all, one) => all + one[key], 0);
-  const moment = (text: string | undefined) => timeText(text ?? '', zone);
-  const said = `${moment(marked[0]?.start_time)} – ${moment(marked.at(-1)?.end_time)}: ${countText(sum('count'))}${sum('errors') > 0 ? `, ${countText(sum('errors'))} failed` : ''}`;
+  const moments = [marked[0]?.start_time, marked.at(-1)?.end_time].map((text) => timeText(text ?? '', zone, LONG_AGO));
+  const [start = '', end = ''] = moments;
+  const isOneDay = start.slice(0, DAY) === end.slice(0, DAY);
+  const said = `${start} – ${isOneDay ? end.slice(DAY + 1) : end}: ${countText(sum('count'))}${sum('errors') > 0 ? `, ${countText(sum('errors'))} failed` : ''}`;
   return (
     <div className={styles.histogram}>
       <div

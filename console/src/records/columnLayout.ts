@@ -4,7 +4,7 @@ import type { ShownColumn } from './recordColumns.ts';
 /** Pixels of the column that selects rows. */
 export const SELECT_WIDTH = 40;
 /** Pixels of a column for texts, before somebody changes it. */
-const LONG_TEXT = 320;
+const LONG_TEXT = 288;
 const NARROWEST = 48;
 const WIDEST = 1_200;
 

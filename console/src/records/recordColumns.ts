@@ -81,8 +81,8 @@ export const usualColumns = (kind: RecordKind): readonly string[] => usual[kind]
 
 const numbers = new Set(['integer', 'floating_point']);
 const widths: Record<string, number> = {
-  input: 320,
-  output: 320,
+  input: 288,
+  output: 288,
   name: 160,
   created_at: 152,
   status_code: 72,

@@ -22,7 +22,7 @@ export function TraceFigures({ projectId, outline, rows, failures }: Props) {
   const metrics = (record?.metrics ?? {}) as Record<string, unknown>;
   return (
     <>
-      <h1>{lineText(trace?.name || 'trace', 200)}</h1>
+      <h1 dir="auto">{lineText(trace?.name || 'trace', 200)}</h1>
       <p className={styles.figures}>
         <Time at={outline.start_time} />
         <span>{countText(rows.length - (trace ? 1 : 0))} spans</span>
