@@ -20,10 +20,14 @@ export function timeText(time: string, zone: Preferences['zone'], now = new Date
 export function fullTimeText(time: string, zone: Preferences['zone']): string {
   const at = new Date(time);
   if (Number.isNaN(at.getTime())) return UNKNOWN;
-  return zone === 'UTC'
-    ? `${ofUtc(at).join(' ')} UTC`
-    : `${ofLocal(at).join(' ')} ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+  return zone === 'UTC' ? `${ofUtc(at).join(' ')} UTC` : `${ofLocal(at).join(' ')} ${localZone()}`;
 }
+
+let zoneName: string | undefined;
+/** The browser takes longer to name its zone than to show a row. */
+const localZone = (): string => (zoneName ??= new Intl.DateTimeFormat().resolvedOptions().timeZone);
+const counts = new Intl.NumberFormat('en-US');
+const compactCounts = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
 const ofUtc = (at: Date): [string, string] => [at.toISOString().slice(0, 10), at.toISOString().slice(11, 19)];
 const ofLocal = (at: Date): [string, string] => [
@@ -51,11 +55,10 @@ export function durationText(nanoseconds: unknown): string {
   return ms < 10_000 ? `${(ms / 1_000).toFixed(2)} s` : duration(ms);
 }
 export const costText = (usd: unknown): string => (isNumber(usd) ? dollars(Number(usd)) : UNKNOWN);
-export const countText = (count: unknown): string => (isNumber(count) ? count.toLocaleString('en-US') : UNKNOWN);
+export const countText = (count: unknown): string => (isNumber(count) ? counts.format(count) : UNKNOWN);
 
 /** `312`, `1.2K`, `3.4M`: where there is room for a few characters. */
-export const compactText = (count: number): string =>
-  count.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+export const compactText = (count: number): string => compactCounts.format(count);
 
 /** `412 B`, `3.1 kB`, `20 MB`. */
 export function bytesText(bytes: number): string {
@@ -65,7 +68,7 @@ export function bytesText(bytes: number): string {
 
 /** A number to as many places as tell values apart at a glance. */
 export const numberText = (value: number | bigint): string =>
-  typeof value === 'bigint' || Number.isInteger(value) ? value.toLocaleString('en-US') : String(Number(value.toPrecision(4)));
+  typeof value === 'bigint' || Number.isInteger(value) ? counts.format(value) : String(Number(value.toPrecision(4)));
 
 const isNumber = (value: unknown): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
 

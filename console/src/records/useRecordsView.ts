@@ -18,7 +18,7 @@ export function useRecordsAddress(): [RecordsAddress, ChangeAddress] {
   const navigate = useNavigate({ from: '/p/$projectId/records' });
   const change = useCallback<ChangeAddress>(
     (changed, { replace } = { replace: false }) =>
-      void navigate({ search: (before) => withoutEmpty({ ...before, ...changed }), replace }),
+      void navigate({ search: (before) => withoutEmpty({ ...before, ...changed }), replace, resetScroll: false }),
     [navigate],
   );
   return [address, change];

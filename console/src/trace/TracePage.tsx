@@ -33,7 +33,7 @@ function Trace({ projectId, outline }: { projectId: string; outline: TraceOutlin
   const address = useSearch({ from });
   const navigate = useNavigate({ from: '/p/$projectId/traces/$traceId' });
   const change = (changed: Partial<TraceAddress>) =>
-    void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
+    void navigate({ search: (before) => ({ ...before, ...changed }), replace: true, resetScroll: false });
   const rows = useMemo(() => outlineRows(outline), [outline]);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const hidden = address.hide ?? nothing;
