@@ -36,9 +36,8 @@ describeWithServer('saved views on the page of records', program, (executablePat
     page = await pages.signedIn({ key: service.apiKey });
   });
   afterAll(async () => {
-    expect(pages?.problems).toEqual([]);
+    await using _service = service;
     await pages?.[Symbol.asyncDispose]();
-    await service?.[Symbol.asyncDispose]();
   });
 
   const at = (query = '') => `${service.url}/console/p/${project.id}/records${query}`;

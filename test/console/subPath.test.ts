@@ -39,15 +39,14 @@ describeWithServer('a service below a path', program, (executablePath) => {
 
   beforeAll(async () => {
     service = await startTestService({ PUBLIC_URL: 'https://example.com/tools/assay' });
-    pages = await consoleBrowser(executablePath, service.url);
+    pages = await consoleBrowser(executablePath, service.url, /418/);
     project = await service.project();
     await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
   });
   afterAll(async () => {
-    expect(pages?.problems.filter((problem) => !problem.includes('418'))).toEqual([]);
-    await pages?.[Symbol.asyncDispose]();
+    await using _service = service;
     for (const one of proxies) one.close();
-    await service?.[Symbol.asyncDispose]();
+    await pages?.[Symbol.asyncDispose]();
   });
 
   describe.each([
@@ -56,7 +55,7 @@ describeWithServer('a service below a path', program, (executablePath) => {
   ])('behind %s', (_name, isStripping) => {
     test('the console signs in, stays signed in after a reload, and its cookie is of this path alone', async () => {
       const at = await proxy(isStripping);
-      const page = await pages.open(await pages.browser.newContext());
+      const page = await pages.open();
       await page.goto(`${at}/`);
       await page.waitForURL(`${at}/console/sign-in?**`);
       await pages.signInOn(page, { key: service.apiKey });
@@ -73,7 +72,7 @@ describeWithServer('a service below a path', program, (executablePath) => {
 
     test('the API document shows and calls the service there', async () => {
       const at = await proxy(isStripping);
-      const page = await pages.open(await pages.browser.newContext());
+      const page = await pages.open();
       await page.goto(`${at}/docs`);
       expect(await page.locator('.servers select').inputValue()).toBe('/tools/assay');
     });
@@ -95,7 +94,7 @@ describeWithServer('a service below a path', program, (executablePath) => {
 
   test('a link of another site opens the page of an experiment for who is signed in', async () => {
     const at = await proxy(false);
-    const page = await pages.open(await pages.browser.newContext());
+    const page = await pages.open();
     await page.goto(`${at}/console/`);
     await pages.signInOn(page, { key: service.apiKey });
     await page.getByRole('link', { name: project.name }).waitFor();

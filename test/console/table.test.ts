@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { consoleOthers } from '../support/consoleOthers.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
@@ -34,9 +35,8 @@ describeWithServer('the table of records', program, (executablePath) => {
     page = await pages.signedIn({ key: service.apiKey });
   });
   afterAll(async () => {
-    expect(pages?.problems).toEqual([]);
+    await using _service = service;
     await pages?.[Symbol.asyncDispose]();
-    await service?.[Symbol.asyncDispose]();
   });
 
   const show = (query = '') => page.goto(`${service.url}/console/p/${project.id}/records${query}`);
@@ -65,10 +65,7 @@ describeWithServer('the table of records', program, (executablePath) => {
     const link = page.url();
     await page.goBack();
     await total('4 traces');
-    const other = await pages.signedIn({ key: service.apiKey });
-    await other.goto(link);
-    await total('2 traces', other);
-    await other.context().close();
+    await consoleOthers(pages, service).openLink(project.id, link, (other) => total('2 traces', other));
   });
 
   test('keys choose a cell of the open record and filter by it', async () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { consoleOthers } from '../support/consoleOthers.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
@@ -66,9 +67,8 @@ describeWithServer('the page of a trace', program, (executablePath) => {
     page.on('request', (request) => asked.add(new URL(request.url()).origin));
   });
   afterAll(async () => {
-    expect(pages?.problems).toEqual([]);
+    await using _service = service;
     await pages?.[Symbol.asyncDispose]();
-    await service?.[Symbol.asyncDispose]();
   });
 
   const show = async (query = '') => {
@@ -134,10 +134,11 @@ describeWithServer('the page of a trace', program, (executablePath) => {
     await expect.poll(copied).toBe(span);
     await page.keyboard.press('Y');
     await expect.poll(copied).toBe(page.url());
-    const other = await pages.signedIn({ key: service.apiKey });
-    await other.goto(await copied());
-    await other.getByRole('article', { name: 'llm ask' }).waitFor();
-    await other.context().close();
+    const others = consoleOthers(pages, service);
+    await others.openLink(project.id, await copied(), (other) => other.getByRole('article', { name: 'llm ask' }).waitFor());
+    await page.getByRole('link', { name: 'Session' }).click();
+    await page.getByText('1 turn').waitFor();
+    await others.openLink(project.id, page.url(), (other) => other.getByText('1 turn').waitFor());
   });
 
   test('spans are folded and hidden by kind; what is hidden is part of the link', async () => {

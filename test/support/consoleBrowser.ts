@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { buildConsole } from '../../api/console/buildConsole.ts';
 
 export const CHROMIUM = '/usr/bin/chromium';
@@ -8,37 +8,49 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 export type Account = { key: string } | { email: string; password: string };
 
+/** Whoever closes it learns of every problem of its pages, as an error. */
 export interface ConsoleBrowser extends AsyncDisposable {
-  browser: Browser;
-  /** What went wrong on any page: errors of scripts and of the console, and what the content policy forbade. */
+  /** What went wrong on any page: errors of scripts, rejections that nothing handles, errors of the console, and what the content policy forbade. */
   problems: string[];
-  open(context: BrowserContext): Promise<Page>;
+  /** A browser of its own, without a cookie of the others. */
+  context(options?: BrowserContextOptions): Promise<BrowserContext>;
+  /** A page that is not signed in, or one more of a context. */
+  open(context?: BrowserContext): Promise<Page>;
   /** A page on the list of projects, of an account that signed in at the first page of the service. */
   signedIn(account: Account, options?: BrowserContextOptions): Promise<Page>;
   signInOn(page: Page, account: Account): Promise<void>;
 }
 
-/** A browser on the console of a service, which is built first. */
-export async function consoleBrowser(executablePath: string, serviceUrl: string): Promise<ConsoleBrowser> {
+// The first question of a browser that is not signed in is answered 401, what is not there 404, a name that is taken 409: browsers note all.
+const NOTED = /status of 40[149]/;
+
+/**
+ * A browser on the console of a service, which is built first.
+ * @param expected errors of the console that are no problem here
+ */
+export async function consoleBrowser(executablePath: string, serviceUrl: string, expected?: RegExp): Promise<ConsoleBrowser> {
   await buildConsole(() => undefined);
   const browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
   const problems: string[] = [];
 
-  async function open(context: BrowserContext): Promise<Page> {
-    const page = await context.newPage();
-    page.on('pageerror', (err) => problems.push(`error: ${err.message}`));
-    page.on('console', (message) => {
-      // The first question of a browser that is not signed in is answered 401, what is not there 404, a name that is taken 409: browsers note all.
-      if (message.type() === 'error' && !/status of 40[149]/.test(message.text())) problems.push(`console: ${message.text()}`);
+  /** Pages that scripts open are watched, too. */
+  async function context(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    const made = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    made.on('weberror', (err) => problems.push(`error: ${err.error().message}`));
+    made.on('console', (message) => {
+      const text = message.text();
+      if (message.type() === 'error' && !NOTED.test(text) && !expected?.test(text)) problems.push(`console: ${text}`);
     });
-    await page.addInitScript(() => {
+    await made.addInitScript(() => {
       const scope = globalThis as unknown as { document: EventTarget };
       scope.document.addEventListener('securitypolicyviolation', (event) =>
         console.error(`policy: ${(event as unknown as { violatedDirective: string }).violatedDirective}`),
       );
     });
-    return page;
+    return made;
   }
+
+  const open = async (given?: BrowserContext): Promise<Page> => (given ?? (await context())).newPage();
 
   async function signInOn(page: Page, account: Account) {
     if ('key' in account) await page.getByLabel('API key').fill(account.key);
@@ -50,15 +62,18 @@ export async function consoleBrowser(executablePath: string, serviceUrl: string)
   }
 
   return {
-    ...{ browser, problems, open, signInOn },
-    async signedIn(account, options = {}) {
-      const page = await open(await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options }));
+    ...{ problems, context, open, signInOn },
+    async signedIn(account, options) {
+      const page = await open(await context(options));
       await page.goto(`${serviceUrl}/`);
       await signInOn(page, account);
       await page.getByRole('heading', { name: 'Projects' }).waitFor();
       return page;
     },
-    [Symbol.asyncDispose]: () => browser.close(),
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      if (problems.length > 0) throw new Error(`pages had problems:\n${problems.join('\n')}`);
+    },
   };
 }
 
