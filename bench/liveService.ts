@@ -23,6 +23,8 @@ const LIVE_EVERY_MS = 250;
 
 /** The whole embedded service as a process of its own, with a log stream to ask. */
 export interface LiveService extends AsyncDisposable {
+  url: string;
+  apiKey: string;
   target: Target;
   pid: number;
   /** @returns the parsed reply, its time in ms until it was read, and the reads that it took */
@@ -57,6 +59,8 @@ export async function startLiveService(): Promise<LiveService> {
   const logTraces = (traces: Record<string, unknown>[]) => post('POST', ownJson.path(target), ownJson.body(target, traces));
 
   return {
+    url: service.url,
+    apiKey: service.apiKey,
     target,
     pid: service.child.pid as number,
     send: (method, path, body) => post(method, `/v2/projects/${projectId}${path}`, JSON.stringify(body)),
