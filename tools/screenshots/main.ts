@@ -62,7 +62,7 @@ async function takeAll(pages: ConsoleBrowser, url: string, apiKey: string, fille
   for (const colorScheme of themes)
     for (const width of widths) {
       const viewport = { width, height: 900 };
-      const context = await pages.browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
+      const context = await pages.context({ viewport, colorScheme, reducedMotion: 'reduce' });
       const page = await pages.open(context);
       const take = async (name: string) => {
         await page.screenshot({ path: join(folder, `${name}, ${width}, ${colorScheme}.png`) });
