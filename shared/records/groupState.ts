@@ -217,20 +217,6 @@ export class GroupState {
     });
   }
 
-  /** Ids of the records that this group writes, and of their traces: those that they leave, too; and of those that updates wait for. */
-  touched(): Set<string> {
-    const ids = new Set<string>();
-    for (const { changed, records, keys, pending, held } of this.#runs.values()) {
-      for (const id of held.keys()) ids.add(id);
-      for (const id of pending.keys()) ids.add(id);
-      for (const id of changed) {
-        ids.add(id);
-        for (const traceId of [records.get(id)?.trace_id, keys.get(id)?.trace_id]) if (traceId) ids.add(traceId);
-      }
-    }
-    return ids;
-  }
-
   changed(): StoredRecord[] {
     return [...this.#runs.values()].flatMap((state) => [...state.changed].map((id) => state.records.get(id) as StoredRecord));
   }

@@ -10,7 +10,6 @@ import { type SettledGroup, settleGroup } from './settleGroup.ts';
 import type { VersionClock } from './versionClock.ts';
 import type { CallPrices } from './withCost.ts';
 import { isFree, LocksLost, LocksTaken, lockOf, locksOf } from './writeLocks.ts';
-import type { QueuePosition } from './writeQueue.ts';
 import type { WriteRequest } from './writeRequest.ts';
 
 export interface GroupWriterDeps {
@@ -37,8 +36,8 @@ export interface GroupWriterDeps {
   onOutdated(experiment: RunRef): void;
 }
 
-/** Where a group stands that the guard has let in. */
-interface LetIn extends QueuePosition {
+/** What comes with a group that the guard has let in. */
+interface LetIn {
   states: HeldLocks['states'];
   confirm: HeldLocks['confirm'];
   /** The experiments to which clients write with this group. */
@@ -54,8 +53,6 @@ interface LetIn extends QueuePosition {
 /** Writes the groups that the queue gives out, while their runs are locked. */
 export class GroupWriter {
   readonly #deps: GroupWriterDeps;
-  /** Rises at the begin and at the end of storing a group request by request, which may change other records than the whole group said. */
-  #splits = 0;
   /** Rises with every hold that this process has made. */
   #holds = 0;
 
@@ -68,7 +65,7 @@ export class GroupWriter {
    * @param waitMs milliseconds for which the locks are waited for; 0: what others have locked is left out
    * @returns the requests that are left out since another process has their locks
    */
-  async write(all: WriteRequest[], position: QueuePosition, waitMs: number): Promise<WriteRequest[]> {
+  async write(all: WriteRequest[], waitMs: number): Promise<WriteRequest[]> {
     const answers: (() => void)[] = [];
     const sent = new Set<WriteRequest>();
     // Both are asked for beside the locks, not after them. Who waits for them hears of a failure.
@@ -85,7 +82,7 @@ export class GroupWriter {
             for (const request of requests) sent.add(request);
           };
           const onStored = (stored: readonly (() => void)[]) => void answers.push(...stored);
-          if (group.length > 0) await this.#writeIfThere(group, { ...position, states, confirm, outdated, onSent, onStored });
+          if (group.length > 0) await this.#writeIfThere(group, { states, confirm, outdated, onSent, onStored });
           return all.filter((request) => !isFree(request, refused));
         },
         waitMs,
@@ -101,60 +98,45 @@ export class GroupWriter {
     }
   }
 
-  async #writeIfThere(group: WriteRequest[], position: Omit<LetIn, 'mayHold'>): Promise<void> {
+  async #writeIfThere(group: WriteRequest[], letIn: Omit<LetIn, 'mayHold'>): Promise<void> {
     const holds = this.#holds;
-    const states = await this.#deps.guard(runsOf(group), position.states, position.confirm);
+    const states = await this.#deps.guard(runsOf(group), letIn.states, letIn.confirm);
     const missing = new Set(states.missing.map(keyOf));
     const holding = new Set(states.withHeldUpdates.map(lockOf));
-    const outdated = await position.outdated;
-    // The group before this one may have held updates after the guard was asked.
+    const outdated = await letIn.outdated;
+    // Another group may have held updates after the guard was asked.
     const mayHold = (run: RunRef) => holding.has(lockOf(run)) || this.#holds !== holds;
     const gone = group.filter(({ run }) => missing.has(keyOf(run)));
     const kept = group.filter(({ run }) => !missing.has(keyOf(run)));
     const late = gone.filter(({ mayBeStored }) => mayBeStored);
     if (late.length > 0) await this.#deps.noteLate(runsOf(late));
     for (const request of gone) request.reject(runNotFound(request.run));
-    if (kept.length > 0) await this.#writeOrSplit(kept, { ...position, mayHold });
+    if (kept.length > 0) await this.#writeOrSplit(kept, { ...letIn, mayHold });
     for (const run of outdated) this.#deps.onOutdated(run);
   }
 
-  /**
-   * A group that cannot be stored is tried request by request, so that only the guilty one fails. The next group goes by the records of the whole one:
-   * it is not let in by the first of its requests, and settled again when it was made ready before the last of them.
-   */
-  async #writeOrSplit(group: WriteRequest[], position: LetIn): Promise<void> {
+  /** A group that cannot be stored is tried request by request, so that only the guilty one fails. */
+  async #writeOrSplit(group: WriteRequest[], letIn: LetIn): Promise<void> {
     try {
-      await this.#storeGroup(group, position);
+      await this.#storeGroup(group, letIn);
     } catch (err) {
       if (err instanceof LocksLost) throw err;
       const [only] = group;
-      if (group.length > 1 && !isTransient(err)) {
-        this.#splits++;
-        const alone = { ...position, isReady: () => {} };
-        for (const request of group) await this.#writeOrSplit([request], alone);
-        this.#splits++;
-      } else if (isTransient(err)) for (const request of group) request.reject(asUnavailable(err));
+      if (group.length > 1 && !isTransient(err)) for (const request of group) await this.#writeOrSplit([request], letIn);
+      else if (isTransient(err)) for (const request of group) request.reject(asUnavailable(err));
       else only?.reject(err);
     }
   }
 
   /** Gives out the answers of its requests when it is stored, of those that it refuses too: of a group that is tried again none was answered. */
-  async #storeGroup(group: WriteRequest[], position: LetIn): Promise<void> {
-    const { before, sent, isReady, mayHold, confirm } = position;
-    const isTouched = ({ changes, recount }: WriteRequest) =>
-      changes.some((change) => touches(change, sent())) || recount.some((id) => sent().has(id));
-    if (group.some(isTouched)) await before;
-    const splits = this.#splits;
-    let settled = await this.#settle(group, mayHold);
-    await before;
-    if (this.#splits !== splits) settled = await this.#settle(group, mayHold);
-    isReady(settled.touched);
-    await persistBlock(settled.block, confirm, () => position.onSent(group));
+  async #storeGroup(group: WriteRequest[], { mayHold, confirm, onSent, onStored }: LetIn): Promise<void> {
+    const settled = await this.#settle(group, mayHold);
+    await persistBlock(settled.block, confirm, () => onSent(group));
     for (const place of settled.places) this.#deps.noted?.stored(place);
     // What is left of them counts for nothing, since the records are stored, and expires.
     if (settled.applied.length > 0) await this.#deps.held?.release(settled.applied).catch(() => {});
     const notHeld = await this.#hold(settled.toHold);
-    position.onStored(settled.answers.map((answer) => () => answer(notHeld)));
+    onStored(settled.answers.map((answer) => () => answer(notHeld)));
   }
 
   /** @returns those that are not held, and why. */
@@ -201,13 +183,6 @@ const toBeSettled = (request: WriteRequest): WriteRequest => ({
 });
 
 const idOf = (change: RecordChange): string => (change.action === 'update' ? change.id : change.record.id);
-
-/** Whether a change depends on one of these records and traces, or changes it. */
-function touches(change: RecordChange, ids: ReadonlySet<string>): boolean {
-  if (change.action === 'update') return ids.has(change.id);
-  const { id, trace_id } = change.record;
-  return ids.has(id) || (trace_id !== null && ids.has(trace_id));
-}
 
 /** Tells a run from the same one that is said to be of another kind. */
 const keyOf = (run: RunRef): string => `${lockOf(run)}/${run.kind ?? ''}`;

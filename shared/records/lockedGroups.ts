@@ -1,10 +1,10 @@
 import { LocksTaken, locksOf } from './writeLocks.ts';
-import { type QueuePosition, takeGroup } from './writeQueue.ts';
+import { takeGroup } from './writeQueue.ts';
 import type { WriteRequest } from './writeRequest.ts';
 
 export interface LockedGroupsOptions {
   /** As of `GroupWriter`. */
-  write(group: WriteRequest[], position: QueuePosition, waitMs: number): Promise<WriteRequest[]>;
+  write(group: WriteRequest[], waitMs: number): Promise<WriteRequest[]>;
   /** Bytes that are written together. */
   groupBytes: number;
 }
@@ -22,8 +22,6 @@ const LANES = 2;
 /** Milliseconds after which what waits for locks is refused: no lock is held that long by a process that does not go on. */
 const PATIENCE_MS = 30_000;
 
-const ALONE: QueuePosition = { before: Promise.resolve(), sent: () => new Set(), isReady: () => {} };
-
 /**
  * Writes groups where several processes write. What another process has locked waits in a lane of its own, and everything else goes on. Lanes take
  * turns in waiting, so that one which waits long holds up no other.
@@ -32,8 +30,6 @@ export class LockedGroups {
   readonly #options: LockedGroupsOptions;
   readonly #lanes = new Map<string, Lane>();
   readonly #turns: string[] = [];
-  /** Names of the locks of the groups that are being written. */
-  readonly #writing = new Set<ReadonlySet<string>>();
   #busy = 0;
 
   constructor(options: LockedGroupsOptions) {
@@ -46,20 +42,11 @@ export class LockedGroups {
     return oldest ? performance.now() - oldest.since : 0;
   }
 
-  async write(all: WriteRequest[], position: QueuePosition): Promise<void> {
+  async write(all: WriteRequest[]): Promise<void> {
     const waiting = all.filter((request) => this.#lanes.has(laneOf(request)));
     this.#wait(waiting);
     const group = all.filter((request) => !waiting.includes(request));
-    if (group.length === 0) return;
-    const names = new Set(group.map(laneOf));
-    // Locks of this process's own group before it are no reason to wait in a lane.
-    if ([...this.#writing].some((others) => [...names].some((name) => others.has(name)))) await position.before;
-    this.#writing.add(names);
-    try {
-      this.#wait(await this.#options.write(group, position, 0));
-    } finally {
-      this.#writing.delete(names);
-    }
+    if (group.length > 0) this.#wait(await this.#options.write(group, 0));
   }
 
   #wait(requests: readonly WriteRequest[]): void {
@@ -80,7 +67,7 @@ export class LockedGroups {
     const lane = this.#lanes.get(name) as Lane;
     const group = takeGroup(lane.requests, this.#options.groupBytes);
     const isOver = performance.now() - lane.since > PATIENCE_MS;
-    const refused = await this.#options.write(group, ALONE, WAIT_MS);
+    const refused = await this.#options.write(group, WAIT_MS);
     if (refused.length === 0) lane.since = performance.now();
     if (isOver) for (const request of refused) request.reject(new LocksTaken());
     else lane.requests.unshift(...refused);

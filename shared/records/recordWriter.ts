@@ -50,8 +50,7 @@ const LOCK_TURNS = 60;
 
 /**
  * Writes records in groups: requests that arrive together share one look-up and one insert per table. A write that has returned can be read
- * and survives the death of the process. One group is sent at a time, and the next one is made ready meanwhile unless it has records or traces in
- * common with it, so every change is settled on top of the one before it.
+ * and survives the death of the process. One group is written at a time, so every change is settled on top of the one before it.
  */
 export class RecordWriter {
   readonly counters = new IngestCounters();
@@ -117,7 +116,7 @@ export class RecordWriter {
     const bytesOfGroup = groupBytes ?? GROUP_BYTES;
     this.#locked = new LockedGroups({ write: groups.write.bind(groups), groupBytes: bytesOfGroup });
     this.#queue = new WriteQueue({
-      write: async (all, position) => {
+      write: async (all) => {
         const group = all.filter((request) => !this.#waitsForErasure(request));
         if (group.length === 0) return;
         const sum = (sizeOf: (request: WriteRequest) => number) => group.reduce((all, request) => all + sizeOf(request), 0);
@@ -125,7 +124,7 @@ export class RecordWriter {
           sum(({ changes }) => changes.length),
           sum(({ bytes }) => bytes),
         );
-        await (withLocks ? this.#locked.write(group, position) : groups.write(group, position, 0));
+        await (withLocks ? this.#locked.write(group) : groups.write(group, 0));
       },
       groupBytes: bytesOfGroup,
       queueBytes: queueBytes ?? QUEUE_BYTES,

@@ -11,8 +11,6 @@ import type { Outcome, WriteRequest } from './writeRequest.ts';
 
 /** What a group of requests comes to. */
 export interface SettledGroup {
-  /** Records that it writes, and their traces. */
-  touched: ReadonlySet<string>;
   block: Block;
   /** Held updates whose records are stored then. */
   applied: readonly number[];
@@ -41,7 +39,6 @@ export async function settleGroup(
     ...records.filter((record) => state.keyChanged(record)).map((record) => ({ record, leaves: state.leaves(record) })),
   ];
   return {
-    touched: state.touched(),
     block: store.block({
       keys,
       values,

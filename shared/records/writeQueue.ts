@@ -1,19 +1,9 @@
 import { onBehalfOf } from '../accounts/currentCaller.ts';
 import { ByteShares } from '../concurrency/byteShares.ts';
 
-/** Where a group stands among the others. */
-export interface QueuePosition {
-  /** When all that came before it is done. */
-  before: Promise<unknown>;
-  /** What the group before it touches, which is sent now or was. */
-  sent(): ReadonlySet<string>;
-  /** Called when it is sent: the next one may be made ready, unless it touches one of these. */
-  isReady(touched: ReadonlySet<string>): void;
-}
-
 export interface WriteQueueOptions<R> {
   /** Writes one group. It has answered each of the requests when it ends, or gives it back later (`putBack`). */
-  write(group: R[], position: QueuePosition): Promise<void>;
+  write(group: R[]): Promise<void>;
   /** Bytes that are written together. */
   groupBytes: number;
   /** Bytes that may wait to be written; more is refused. */
@@ -22,30 +12,31 @@ export interface WriteQueueOptions<R> {
 
 // Long enough to gather what arrives together, short beside the insert itself (8 to 20 ms).
 const GATHER_MS = 2;
-// So much of a group is made ready while the one before it is sent, for which the engine would wait otherwise (a fifth of the time). Less than that
-// waits and grows, since every part has its price. docs/decisions/overlapping-groups.md has the figures.
-const EARLY_SHARE = 0.5;
+
+/** `gathering`: requests wait for others that arrive with them; `alone`: work runs that nothing is written beside. */
+type State = 'idle' | 'gathering' | 'writing' | 'alone';
+
+/** What each state may become. */
+const following: Readonly<Record<State, readonly State[]>> = {
+  idle: ['gathering', 'writing', 'alone'],
+  gathering: ['writing', 'alone'],
+  writing: ['idle'],
+  alone: ['idle'],
+};
 
 /**
- * Gathers requests into groups and gives them out to be written: one is sent at a time, and the next one is made ready meanwhile. What waits is bounded.
- * Libraries that gather requests (`dataloader`, `p-queue`) count requests, not bytes, and share nothing between owners.
+ * Gathers requests into groups and gives them out to be written, one group at a time. What waits is bounded. What arrives while a group is written makes
+ * the next one. Libraries that gather requests (`dataloader`, `p-queue`) count requests, not bytes, and share nothing between owners.
  */
 export class WriteQueue<R extends { bytes: number }> {
   readonly #options: WriteQueueOptions<R>;
   readonly #shares: ByteShares;
-  #waiting: R[] = [];
+  #state: State = 'idle';
+  readonly #waiting: R[] = [];
   readonly #arrivals = new WeakMap<R, number>();
   #arrived = 0;
-  /** When all that was begun is done. */
-  #turn: Promise<unknown> = Promise.resolve();
-  /** Resolves when the last exclusive work (`inTurn`) has ended. */
-  #exclusive: Promise<unknown> = Promise.resolve();
-  #underWay = 0;
-  #gathering = false;
-  /** A group is being made ready. */
-  #preparing = false;
-  /** What the group touches that is sent now, or was last. */
-  #sent: ReadonlySet<string> = new Set();
+  /** Work that is to run alone. It comes before the requests that wait. */
+  readonly #exclusive: (() => Promise<void>)[] = [];
 
   constructor(options: WriteQueueOptions<R>) {
     this.#options = options;
@@ -81,52 +72,45 @@ export class WriteQueue<R extends { bytes: number }> {
 
   /** Runs `work` when all that was let in before is done, and lets nothing in meanwhile. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#begun(turn.catch(() => {}));
-    this.#exclusive = this.#turn;
-    return turn;
-  }
-
-  #begun(work: Promise<unknown>): void {
-    this.#underWay++;
-    this.#turn = Promise.all([this.#turn, work]).then(() => {
-      this.#underWay--;
-      this.#writeNext();
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#exclusive.push(() => work().then(resolve, reject));
+    if (this.#state === 'idle' || this.#state === 'gathering') this.#begin();
+    return promise;
   }
 
   #gather(): void {
-    if (this.#gathering) return;
-    this.#gathering = true;
+    if (this.#state !== 'idle') return;
+    this.#become('gathering');
     setTimeout(() => {
-      this.#gathering = false;
-      this.#writeNext();
+      if (this.#state === 'gathering') this.#begin();
     }, GATHER_MS);
   }
 
-  /** Takes the next group, when it is time for it. */
-  #writeNext(): void {
-    if (this.#waiting.length === 0 || this.#gathering || this.#preparing) return;
-    const bytes = this.#waiting.reduce((sum, request) => sum + request.bytes, 0);
-    if (this.#underWay > 0 && bytes < EARLY_SHARE * this.#options.groupBytes) return;
-    this.#preparing = true;
-    let ready = false;
-    const isReady = (touched: ReadonlySet<string>): void => {
-      if (ready) return;
-      ready = true;
-      this.#sent = touched;
-      this.#preparing = false;
-      this.#writeNext();
-    };
-    const before = this.#turn;
-    // A group is of many callers: none of them waits for the statements of the one that came first.
-    const written = onBehalfOf(undefined, () =>
-      this.#exclusive.then(() =>
-        this.#options.write(takeGroup(this.#waiting, this.#options.groupBytes), { before, sent: () => this.#sent, isReady }),
-      ),
-    );
-    // One that fails early lets the next one in no sooner than what came before it is done.
-    this.#begun(Promise.all([written, before]).then(() => isReady(new Set())));
+  /** Begins what is next, if anything is. */
+  #begin(): void {
+    const work = this.#exclusive.shift();
+    if (work) void this.#run('alone', work);
+    else if (this.#waiting.length > 0) void this.#run('writing', () => this.#writeGroup());
+  }
+
+  /** A group is of many callers: none of them waits for the statements of the one that came first. */
+  #writeGroup(): Promise<void> {
+    return onBehalfOf(undefined, () => this.#options.write(takeGroup(this.#waiting, this.#options.groupBytes)));
+  }
+
+  async #run(state: 'writing' | 'alone', work: () => Promise<void>): Promise<void> {
+    this.#become(state);
+    try {
+      await work();
+    } finally {
+      this.#become('idle');
+      this.#begin();
+    }
+  }
+
+  #become(state: State): void {
+    if (!following[this.#state].includes(state)) throw new Error(`a queue of writes that is ${this.#state} cannot be ${state}`);
+    this.#state = state;
   }
 }
 
