@@ -30,9 +30,8 @@ export async function fillProjects(client: ServiceClient): Promise<Filled> {
   const projectId = await make('travel-assistant');
   await createLogStream({ client, projectId, name: 'staging' });
   const { id: runId } = await createLogStream({ client, projectId, name: 'production' });
-  const sessionId = newId();
-  const session = { log_stream_id: runId, id: sessionId, name: 'Planning a weekend', external_id: 'chat-2041' };
-  await client.send(`/projects/${projectId}/sessions`, { body: session });
+  const session = { log_stream_id: runId, name: 'Planning a weekend', external_id: 'chat-2041' };
+  const { id: sessionId } = await client.send<{ id: string }>(`/projects/${projectId}/sessions`, { body: session });
   const traces = Array.from({ length: TRACES }, (_, index) => traceOf(index));
   const first = traces[1] as ReturnType<typeof traceOf>;
   const [inSession, others] = [traces.slice(0, 4), traces.slice(4)];
