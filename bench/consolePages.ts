@@ -49,7 +49,7 @@ export async function timeConsolePages(spans: number, rounds: number): Promise<v
 
 const TOTAL = `document.querySelector('[role=status]')?.textContent`;
 const FIRST = `document.querySelector('[role=grid] [aria-rowindex="2"]')?.textContent`;
-/** What is shown is not of the question before; without records there is no grid. */
+/** True once the answer before has gone; without records there is no grid. */
 const IS_NEW = `document.querySelector('[role=grid]')?.ariaBusy !== 'true'`;
 const ARTICLE = `document.querySelector('article')?.textContent`;
 

@@ -4,7 +4,7 @@ import { backoffMs, pause, type ServiceClient } from './http.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type RunChoice, runOf } from './recordChoice.ts';
 
-/** What came to a run since the event before, and what it holds. */
+/** The records that came to a run since the event before, and those it holds. */
 export interface LiveRecords extends LiveRecordsEvent {
   /** Where to go on later: `lastEventId` of another call. */
   id: string;
@@ -79,11 +79,11 @@ export async function* followRun(client: ServiceClient, options: FollowOptions):
   }
 }
 
-/** Whoever comes back may find that the service still counts the stream that broke. */
+/** The service may still count the stream that broke when the client comes back. */
 const isRefused = (status: number, wasConnected: boolean): boolean =>
   status < 500 && status !== 408 && !(status === 429 && wasConnected);
 
-/** What readers of a body that breaks off reject with. */
+/** The error of a body that breaks off. */
 const isBroken = (err: unknown): boolean => err instanceof TypeError || (err as { name?: unknown } | null)?.name === 'AbortError';
 
 function timer(elapsed: () => void, ms: number) {

@@ -6,7 +6,7 @@ interface Part {
   start: number;
 }
 
-/** What stands at the end of a filter's text that is still being written. */
+/** The end of a filter's text that is still being written. */
 export interface WrittenPart {
   /** Where the condition begins. */
   start: number;
@@ -14,7 +14,7 @@ export interface WrittenPart {
   column: string;
   /** Undefined until it is complete. */
   operator: OperatorText | undefined;
-  /** What stands after the operator, or after the last comma of its list. */
+  /** The text after the operator, or after the last comma of its list. */
   value: Part;
   /** The word that the text ends with; empty behind a space or sign. */
   word: Part;

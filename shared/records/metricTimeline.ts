@@ -38,7 +38,7 @@ export interface MetricCell extends TimelineCell {
 
 export interface TimelineGroups {
   names: readonly string[];
-  /** Whether no span takes the group of its trace: then each record's own value says its group. */
+  /** True when no span takes the group of its trace: then each record's own value says its group. */
   areOwn: boolean;
 }
 

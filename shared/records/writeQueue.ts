@@ -16,7 +16,7 @@ const GATHER_MS = 2;
 /** `gathering`: requests wait for others that arrive with them; `alone`: work runs that nothing is written beside. */
 type State = 'idle' | 'gathering' | 'writing' | 'alone';
 
-/** What each state may become. */
+/** The states that each state may become. */
 const following: Readonly<Record<State, readonly State[]>> = {
   idle: ['gathering', 'writing', 'alone'],
   gathering: ['writing', 'alone'],

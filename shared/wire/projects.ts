@@ -170,7 +170,7 @@ export const LogStreamSearchRequest = PageBody.extend({
     .transform((counts) => counts ?? false),
 });
 
-/** What people and programs do to a log stream or experiment, of the actions in its project. */
+/** The actions in a project that people and programs do to a log stream or experiment. */
 export const runActions = [
   'rename_run',
   'delete_run',

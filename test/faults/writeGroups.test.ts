@@ -5,7 +5,7 @@ import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { recordsInMemory, type StoreHooks } from '../support/recordsInMemory.ts';
 
 const GROUP_BYTES = 2_000;
-/** Enough for a group to be made ready beside the one that is sent. */
+/** Enough for several groups to wait behind the one that is sent. */
 const long = 'x'.repeat(GROUP_BYTES);
 const run = { projectId: newId(), runId: newId() };
 

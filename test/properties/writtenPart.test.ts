@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { writtenPart } from '../../shared/filterText/writtenPart.ts';
 
-/** What is written at the bar: column, operator, value, last word, and whether `and` may follow. */
+/** A text at the bar: column, operator, value, last word, and whether `and` may follow. */
 const at = (text: string) => {
   const { column, operator, value, word, mayEnd } = writtenPart(text);
   return [column, operator, value.text, word.text, mayEnd];

@@ -8,7 +8,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 export type Account = { key: string } | { email: string; password: string };
 
-/** Whoever closes it learns of every problem of its pages, as an error. */
+/** Closing it throws every problem of its pages, as one error. */
 export interface ConsoleBrowser extends AsyncDisposable {
   /** What went wrong on any page: errors of scripts, rejections that nothing handles, errors of the console, and what the content policy forbade. */
   problems: string[];

@@ -1,4 +1,4 @@
-/** What a search answers of a record, as far as writers change it. */
+/** The part of a record that writers change, as a search answers it. */
 export interface FoundRecord {
   id: string;
   output: unknown;
@@ -6,7 +6,7 @@ export interface FoundRecord {
   metrics: Record<string, unknown>;
 }
 
-/** What one write sets. `tags` are added to those that are there. */
+/** The fields that one write sets. `tags` are added to those that are there. */
 export interface WrittenFields {
   output: string;
   tag?: string;
@@ -23,7 +23,7 @@ export class FoldedRecord {
   #presence: 'there' | 'gone' | 'unknown';
   #outputs: Set<unknown>;
   #scores = new Set<unknown>([undefined]);
-  /** Whether the tag is surely there. */
+  /** True when the tag is surely there. */
   readonly #tags = new Map<string, boolean>();
 
   constructor(kind: FoldedRecord['kind'], traceId: string, output: string, isAcknowledged: boolean) {

@@ -2,7 +2,7 @@ import type { ServiceClient } from '../../client/http.ts';
 import { createLogStream, createProject } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 
-/** What the pictures are of. */
+/** Ids of the things that the pictures show. */
 export interface Filled {
   projectId: string;
   emptyProjectId: string;

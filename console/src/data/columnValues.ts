@@ -10,7 +10,7 @@ export type { ColumnValues };
 export interface ValuesQuestion {
   run: RunOf;
   kind: RecordKind;
-  /** Of the records that are counted. */
+  /** The records that are counted. */
   filter: FilterTree | undefined;
   columnId: string;
   /** Only values with this text in them. */

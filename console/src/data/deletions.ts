@@ -8,7 +8,7 @@ export const UNDO_MS = 8_000;
 
 /** A deletion that was asked for. It waits, goes on, or has failed. */
 export interface Deletion {
-  /** What is deleted, as a sentence names it. */
+  /** Names in a sentence the thing that is deleted. */
   text: string;
   request: { path: string; method?: 'DELETE'; body?: object };
   /** The first word of the keys of questions whose answers it changes. */

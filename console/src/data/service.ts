@@ -26,7 +26,7 @@ export async function send<T>(path: string, given: Call = {}): Promise<T> {
 export const download = (path: string, body: object): Promise<ReadableStream<Uint8Array>> =>
   client.download(path, { body, headers: ofPage, repeatable: true });
 
-/** What comes to a run, as it comes, until the signal. A token that has ended is replaced. */
+/** Yields the events of a run as they come, until the signal. A token that has ended is replaced. */
 export async function* follow(options: FollowOptions): AsyncGenerator<LiveRecords, void> {
   for (let isRefused = false; ; ) {
     try {

@@ -61,7 +61,7 @@ function ReadPiece({ text, start, end, name, depth }: Props) {
   return <JsonLeaf value={value} name={name} />;
 }
 
-/** What is no JSON is shown as it is written. */
+/** Shows JSON as a tree, and any other text as it is written. */
 function readOf(written: string): unknown {
   try {
     return parseWithBigInts(written);

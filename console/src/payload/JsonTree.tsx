@@ -15,7 +15,7 @@ const MOST_LEVELS = 100;
 /** Shows what is below a level in place of all that is above it. */
 const ShowBelow = createContext<(below: () => ReactNode) => void>(() => undefined);
 
-/** What is around a tree: deep inside of it one goes on from a level as from a new top, and back. */
+/** Frames a tree: deep inside of it a level becomes the new top, and a button leads back. */
 export function JsonFrame({ children }: { children: ReactNode }) {
   const [tops, setTops] = useState<readonly (() => ReactNode)[]>([]);
   return (

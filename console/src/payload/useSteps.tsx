@@ -5,7 +5,7 @@ interface Steps {
   first: number;
   /** How many more with each press of the button. */
   more: number;
-  /** What the button says of those that are left, as in `characters are left`. */
+  /** The words of the button behind the number of those that are left, as in `characters are left`. */
   left?: string;
 }
 

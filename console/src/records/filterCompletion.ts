@@ -5,7 +5,7 @@ import type { ColumnValues } from '../data/columnValues.ts';
 import type { Column } from '../data/records.ts';
 import { countText } from '../parts/format.ts';
 
-/** What may come next: it replaces the text from `start` to the end of the word at the caret. */
+/** The text that may come next: it replaces the text from `start` to the end of the word at the caret. */
 export interface Option {
   start: number;
   text: string;

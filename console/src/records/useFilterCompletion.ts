@@ -9,12 +9,12 @@ import { filterOf, type RecordsView, useRecordsAddress } from './useRecordsView.
 /** Milliseconds without a key before values are asked for. */
 const PAUSE_MS = 150;
 
-/** What no list of values is made of: long texts, whose ids are these, and times and quantities. */
+/** Ids of long texts. No list of values is made of these, nor of times and quantities. */
 const longTexts = new Set(['input', 'output', 'redacted_input', 'redacted_output', 'dataset_input', 'dataset_output', 'tools']);
 const hasValues = ({ id, filter_type, group_label }: KnownColumn): boolean =>
   filter_type !== 'date' && group_label !== 'System Metrics' && !longTexts.has(id);
 
-/** What may come next at the caret of a filter's text, and what was counted for it. Nothing where there is no caret. */
+/** Finds the texts that may come next at the caret of a filter, and says how many records were counted. Nothing where there is no caret. */
 export function useFilterCompletion(view: RecordsView, text: string, caret: number | undefined) {
   const { run, kind, catalog } = view;
   const [address] = useRecordsAddress();

@@ -16,7 +16,7 @@ export interface Live {
 
 const nothing: Live = { latest: undefined, isConnected: false, error: undefined };
 
-/** What the run holds, as long as it is asked for and the page is in sight: browsers have few connections to a site. */
+/** Follows the counts of the run while the page is in sight: browsers have few connections to a site. */
 export function useLive(run: RunOf, isOn: boolean): Live {
   const [live, setLive] = useState(nothing);
   const isInSight = useSyncExternalStore(onVisibility, () => document.visibilityState === 'visible');

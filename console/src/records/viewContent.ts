@@ -6,7 +6,7 @@ import type { Column } from '../data/records.ts';
 import type { SavedView, SavedViewFields } from '../data/savedViews.ts';
 import { asFilterColumn, sortOf } from './useRecordsView.ts';
 
-/** What a saved view says, as parameters of the address. */
+/** The parameters of the address that a saved view sets. */
 type ViewAddress = Pick<RecordsAddress, 'kind' | 'q' | 'from' | 'to' | 'sort' | 'cols'>;
 
 const parsed = (q: string | undefined, catalog: readonly Column[]): FilterTree | undefined =>

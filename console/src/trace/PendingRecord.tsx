@@ -14,7 +14,7 @@ interface Props {
   onTab(tab: DetailTab | undefined): void;
 }
 
-/** What the outline says of a record that is not there yet. Keys choose already how it will be shown. */
+/** Shows a record that has not arrived by its line of the outline. Keys choose already how it will be shown. */
 export function PendingRecord({ row: { type, name }, error, onRetry, onTab }: Props) {
   useTabKeys(onTab);
   const title = lineText(name || type, 120);

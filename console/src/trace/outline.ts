@@ -102,7 +102,7 @@ export function kindsOf(rows: readonly OutlineRow[]): { kind: string; count: num
   return [...kinds.values()];
 }
 
-/** Whether the name, kind, model or id of a row has the text, in any case of letters. */
+/** Returns true when the name, kind, model or id of a row has the text, in any case of letters. */
 export const hasText = ({ name, type, model, id }: OutlineRow, text: string): boolean => {
   const wanted = text.toLowerCase();
   return [name, type, model, id].some((value) => value?.toLowerCase().includes(wanted));

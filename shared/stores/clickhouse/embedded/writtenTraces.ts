@@ -16,7 +16,7 @@ interface Member {
 }
 
 interface WrittenTrace {
-  /** Whether its own record has come. */
+  /** True once its own record has come. */
   isStored: boolean;
   spans: Map<string, Member>;
 }
@@ -31,7 +31,7 @@ export interface TraceChange {
   left: string[];
 }
 
-/** What a page shows of a trace beside its record. */
+/** The sums and children that a page shows of a trace beside its record. */
 export interface TraceFigures {
   isStored: boolean;
   /** The records of the trace that have a child. */

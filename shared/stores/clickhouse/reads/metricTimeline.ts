@@ -83,7 +83,7 @@ const groupSql = (query: TimelineQuery, scope: Scope, areOwn: boolean): string =
     ? `if(${ownGroupSql(query, scope)} = '' AND ${IS_SPAN}, trace_group, ${ownGroupSql(query, scope)})`
     : ownGroupSql(query, scope);
 
-/** Whether the records are grouped by what they hold themselves. */
+/** Returns true when the records are grouped by a value that they hold themselves. */
 const isOnRecord = ({ groupBy }: TimelineQuery): boolean => groupBy?.source.at === 'record' || groupBy?.source.at === 'map';
 
 /** Selects the records where their group is asked for: beside the groups of the traces whose spans have none of their own. */

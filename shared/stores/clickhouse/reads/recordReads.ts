@@ -301,7 +301,7 @@ interface TraceMembers extends Partial<SumsOfMembers> {
   parents: string[];
 }
 
-/** What the writer knows of the traces, and of the others what the table says. */
+/** Takes the members of traces from the writer where it knows them, and from the table otherwise. */
 async function membersOf(
   clickhouse: KnownAndQueries,
   run: RecordRun,

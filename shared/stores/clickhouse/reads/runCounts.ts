@@ -34,7 +34,7 @@ export const clickhouseRunCounts =
 
 /**
  * When the newest records of projects were made. A record keeps its time through all its versions, so one narrow column is read without merging them.
- * What expires is not left out.
+ * Records that have expired are not left out.
  */
 export const clickhouseNewestRecords =
   (clickhouse: ClickHouse): NewestRecords =>
