@@ -47,30 +47,49 @@ export interface RecordsPage {
 }
 
 /** Records of a page. */
-const PAGE = 100;
+export const PAGE = 100;
 /** Asked for whatever is shown: what a row is marked by, and opened with. */
 const ALWAYS = ['id', 'type', 'trace_id', 'session_id', 'name', 'created_at', 'status_code', 'error_message'];
 
-export const recordsQuery = ({ run, kind, filter, sort, columns }: RecordsQuestion) =>
+const searchPage = (
+  { run, kind, filter, sort, columns }: RecordsQuestion,
+  from: { starting_token: number; previous_last_row_id?: string },
+  signal: AbortSignal,
+) =>
+  search<RecordsPage>(
+    `/projects/${run.projectId}/${kind}/partial_search`,
+    {
+      ...runSelector(run),
+      ...(filter ? { filter_tree: filter } : {}),
+      ...(sort ? { sort: { column_id: sort.column, ascending: sort.ascending } } : {}),
+      limit: PAGE,
+      ...from,
+      truncate_fields: true,
+      select_columns: {
+        column_ids: [...new Set([...ALWAYS, ...columns])],
+        include_all_metrics: false,
+        include_all_feedback: false,
+      },
+    },
+    signal,
+  );
+
+const keyOf = ({ run, kind, filter, sort, columns }: RecordsQuestion) => [
+  ...[run, kind, filter ?? null, sort ?? null],
+  [...columns].sort(),
+];
+
+/** The first records and those behind them, one page after the other. */
+export const recordsQuery = (question: RecordsQuestion) =>
   infiniteQueryOptions({
-    queryKey: ['records', run, kind, filter ?? null, sort ?? null, [...columns].sort()],
+    queryKey: ['records', ...keyOf(question)],
     initialPageParam: undefined as RecordsPage | undefined,
     queryFn: ({ pageParam, signal }) =>
-      search<RecordsPage>(
-        `/projects/${run.projectId}/${kind}/partial_search`,
+      searchPage(
+        question,
         {
-          ...runSelector(run),
-          ...(filter ? { filter_tree: filter } : {}),
-          ...(sort ? { sort: { column_id: sort.column, ascending: sort.ascending } } : {}),
-          limit: PAGE,
           starting_token: pageParam?.next_starting_token ?? 0,
           ...(pageParam?.last_row_id ? { previous_last_row_id: pageParam.last_row_id } : {}),
-          truncate_fields: true,
-          select_columns: {
-            column_ids: [...new Set([...ALWAYS, ...columns])],
-            include_all_metrics: false,
-            include_all_feedback: false,
-          },
         },
         signal,
       ),
@@ -92,6 +111,14 @@ export const countQuery = ({ run, kind, filter }: RecordsQuestion, held: number 
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 10_000,
     placeholderData: keepPreviousData,
+  });
+
+/** A page far behind the first, by the number of records before it. Forgotten soon, as people scroll through many. */
+export const farPageQuery = (question: RecordsQuestion, before: number) =>
+  queryOptions({
+    queryKey: ['records', 'far', ...keyOf(question), before],
+    queryFn: ({ signal }) => searchPage(question, { starting_token: before }, signal),
+    gcTime: 10_000,
   });
 
 /** One record with all its fields; traces and spans without those below them. Large ones are not kept for long. */

@@ -58,3 +58,12 @@ export const RecordRow = memo(function RecordRow(props: Props) {
     </div>
   );
 });
+
+/** A record that is being loaded. */
+export const WaitingRow = ({ index, height, start }: Pick<Props, 'index' | 'height' | 'start'>) => (
+  <div role="row" aria-rowindex={index + 2} className={styles.row} style={{ height, transform: `translateY(${start}px)` }}>
+    <div role="gridcell" className="quiet">
+      …
+    </div>
+  </div>
+);

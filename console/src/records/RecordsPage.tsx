@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
 import { countText } from '../parts/format.ts';
 import { LoadingNote } from '../parts/notes.tsx';
@@ -15,6 +15,7 @@ import { RecordTable } from './RecordTable.tsx';
 import { RunPicker } from './RunPicker.tsx';
 import { SelectionBar } from './SelectionBar.tsx';
 import { useChoice } from './useChoice.ts';
+import { placeOf } from './useFarRecords.ts';
 import { useFoundRecords } from './useFoundRecords.ts';
 import { type RecordsView, useRecordsAddress, useRecordsView } from './useRecordsView.ts';
 import { ViewsMenu } from './ViewsMenu.tsx';
@@ -36,10 +37,10 @@ export function RecordsPage() {
 function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsView['run']> }) {
   const [address, change] = useRecordsAddress();
   const { shown, catalog, kind, filter } = view;
-  const { records, total, error, isOld, isLoading, loadMore, retry, counted, loadNew } = useFoundRecords(view);
+  const { records, total, error, isOld, isLoading, onSight, retry, counted, loadNew } = useFoundRecords(view);
   const [loads, setLoads] = useState(0);
   const choice = useChoice(JSON.stringify([run, kind, address.q, address.from, address.to]));
-  const at = records.findIndex(({ id }) => id === address.open);
+  const at = useMemo(() => placeOf(records, address.open), [records, address.open]);
   const isOpen = address.open !== undefined;
   const onOpen = useCallback((id: string) => change({ open: id }, { replace: isOpen }), [change, isOpen]);
   const onFilter = useCallback(
@@ -51,7 +52,7 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
       choice.toggle(
         id,
         toHere,
-        records.map((one) => one.id),
+        records.flatMap((one) => one?.id ?? []),
       ),
     [choice, records],
   );
@@ -65,10 +66,6 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
     x: () => address.open !== undefined && onChoose(address.open, false),
     Escape: () => (isOpen ? change({ open: undefined }) : choice.clear()),
   });
-  useEffect(() => {
-    if (at >= 0 && at >= records.length - 10) loadMore();
-  }, [at, records.length, loadMore]);
-
   const count = choice.isAll ? (total ?? 0) : choice.ids.length;
   const selection = { run, kind, count, records: choice.isAll ? { filter } : { ids: choice.ids } };
   return (
@@ -101,7 +98,7 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
           <RecordTable
             key={loads}
             {...{ records, total, columns: shown, kind, choice, onOpen, onChoose, onFilter, isOld }}
-            onEnd={loadMore}
+            onSight={onSight}
           />
         )}
         {address.open !== undefined && (
@@ -117,7 +114,7 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
         <SelectionBar
           selection={selection}
           total={total ?? count}
-          loaded={records}
+          loaded={records.flatMap((one) => one ?? [])}
           onAll={choice.setAll}
           onClear={choice.clear}
         />

@@ -1,8 +1,12 @@
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { useDeletions } from '../data/deletions.ts';
-import { recordsQuery } from '../data/records.ts';
+import { PAGE, recordsQuery } from '../data/records.ts';
+import { useFarRecords } from './useFarRecords.ts';
 import type { RecordsView } from './useRecordsView.ts';
+
+/** So many records are kept from the first on; of those behind them, the ones in sight. */
+const MOST_FIRST = 2_000;
 
 /** The records of the view as far as they are loaded, without those that are being deleted, and how many there are in all. */
 export function useFoundRecords({ question, run, kind }: RecordsView) {
@@ -12,20 +16,29 @@ export function useFoundRecords({ question, run, kind }: RecordsView) {
   const deletions = useDeletions();
   const { data, error, isPlaceholderData, refetch, fetchNextPage, hasNextPage, isFetching } = found;
   const going = useMemo(() => deletions.filter(({ state }) => state !== 'failed'), [deletions]);
-  const records = useMemo(() => {
+  const first = useMemo(() => {
     const hidden = new Set(going.flatMap((one) => one.hidden));
     const all = data?.pages.flatMap((page) => page.records) ?? [];
     return hidden.size === 0 ? all : all.filter(({ id }) => !hidden.has(id));
   }, [data, going]);
   const gone = going.reduce((sum, one) => (one.records?.runId === run?.runId ? sum + (one.records?.count ?? 0) : sum), 0);
   const counted = data?.pages[0]?.num_rows;
+  const total = counted === undefined ? undefined : Math.max(first.length, counted - gone);
+  const { rows: records, show, error: farError } = useFarRecords(question, first, total ?? 0);
   // The next page would call off a first one that is loaded anew.
   const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [hasNextPage, isFetching, fetchNextPage]);
+    if (hasNextPage && !isFetching && first.length < MOST_FIRST) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage, first.length]);
+  const onSight = useCallback(
+    (from: number, to: number) => {
+      show(from, to);
+      if (to >= first.length - 20 && from < first.length + PAGE) loadMore();
+    },
+    [show, loadMore, first.length],
+  );
   return {
-    ...{ records, error, loadMore },
-    total: counted === undefined ? undefined : Math.max(records.length, counted - gone),
+    ...{ records, total, onSight },
+    error: error ?? farError,
     isOld: isPlaceholderData,
     isLoading: data === undefined && !error,
     retry: () => void refetch(),
