@@ -24,16 +24,23 @@ export function FilterBar({ view }: { view: RecordsView }) {
     setCaret(selectionStart ?? value.length);
     setChosenText(undefined);
   };
+  // The caret is read in the next frame, when the field has the text. What closes the list in between is not undone.
+  const frame = useRef(0);
+  const suggestSoon = (before?: () => void) => {
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => {
+      before?.();
+      suggest();
+    });
+  };
   const close = () => {
+    cancelAnimationFrame(frame.current);
     setCaret(undefined);
     setChosenText(undefined);
   };
   const take = ({ start, text: taken }: Option) => {
     setText(text.slice(0, start) + taken + text.slice(endOfWord(text, start, caret ?? text.length)).trimStart());
-    requestAnimationFrame(() => {
-      input.current?.setSelectionRange(start + taken.length, start + taken.length);
-      suggest();
-    });
+    suggestSoon(() => input.current?.setSelectionRange(start + taken.length, start + taken.length));
   };
   const ask = () => {
     close();
@@ -73,7 +80,7 @@ export function FilterBar({ view }: { view: RecordsView }) {
         value={text}
         onChange={(event) => {
           setText(event.target.value);
-          requestAnimationFrame(suggest);
+          suggestSoon();
         }}
         onFocus={suggest}
         onBlur={close}
