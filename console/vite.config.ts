@@ -12,7 +12,8 @@ export default defineConfig({
   plugins: [react()],
   build: {
     outDir: 'dist',
-    emptyOutDir: true,
+    // Files of the build before are removed behind this one: two builds at once, as of two test files, take nothing from each other.
+    emptyOutDir: false,
     target: 'es2022',
     manifest: true,
     assetsInlineLimit: 0,

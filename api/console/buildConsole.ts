@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, globSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -12,7 +12,8 @@ const SOURCES = [
   'package-lock.json',
 ];
 const BUILDER = join(ROOT, 'node_modules/vite/bin/vite.js');
-const STAMP = join(ROOT, 'console/dist/built');
+const BUILT = join(ROOT, 'console/dist');
+const STAMP = join(BUILT, 'built');
 
 /**
  * Builds the console in a checkout whose sources are newer than the last build, which takes a few seconds. An image and a package have it built.
@@ -21,8 +22,11 @@ const STAMP = join(ROOT, 'console/dist/built');
  */
 export async function buildConsole(say: (line: string) => void): Promise<void> {
   if (!existsSync(join(ROOT, 'console/src')) || !existsSync(BUILDER) || isUpToDate()) return;
-  const began = performance.now();
+  const [began, begunAt] = [performance.now(), Date.now()];
   await promisify(execFile)(process.execPath, [BUILDER, 'build', '-c', 'console/vite.config.ts'], { cwd: ROOT });
+  const before = globSync('assets/*', { cwd: BUILT }).map((file) => join(BUILT, file));
+  for (const file of before)
+    if ((statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? begunAt) < begunAt) rmSync(file, { force: true });
   writeFileSync(STAMP, '');
   say(`The console was built in ${((performance.now() - began) / 1_000).toFixed(1)} s`);
 }
