@@ -53,7 +53,6 @@ describeWithServer('large and hostile inputs', program, (executablePath) => {
   });
   afterAll(async () => {
     expect([...asked]).toEqual([service.url]);
-    expect(pages?.problems).toEqual([]);
     await pages?.[Symbol.asyncDispose]();
     await service?.[Symbol.asyncDispose]();
   });
