@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
@@ -31,9 +30,9 @@ test('over servers several processes migrate the tables while those of the forme
   const [writer, ...migrators] = processes as [ReturnType<typeof openClickHouse>, ...ReturnType<typeof openClickHouse>[]];
   const query = (sql: string) => writer.query({ name: 'look', sql, row: (row) => row as Record<string, string> });
   const definitions = () =>
-    query(`SELECT 'column' AS what, table, name FROM system.columns WHERE database = currentDatabase()
+    query(`SELECT * FROM (SELECT 'column' AS what, table, name FROM system.columns WHERE database = currentDatabase()
       UNION ALL SELECT 'index' AS what, table, name FROM system.data_skipping_indices WHERE database = currentDatabase()
-      UNION ALL SELECT 'projection' AS what, table, name FROM system.projections WHERE database = currentDatabase()
+      UNION ALL SELECT 'projection' AS what, table, name FROM system.projections WHERE database = currentDatabase())
       ORDER BY what, table, name`);
   await migrateTables(writer);
   const declared = await definitions();
@@ -59,10 +58,9 @@ test('over servers several processes migrate the tables while those of the forme
   await expect.poll(() => stored.length).toBeGreaterThan(100);
   const before = stored.length;
   await Promise.all(migrators.map((clickhouse) => migrateTables(clickhouse)));
-  await delay(200);
+  await expect.poll(() => stored.length).toBeGreaterThan(before);
   isOver = true;
   await writes;
-  expect(stored.length).toBeGreaterThan(before);
   expect(await definitions()).toEqual(declared);
   for (const table of ['record_keys', 'trace_members', 'records']) {
     const ids = await query(`SELECT DISTINCT toString(id) AS id FROM ${table} WHERE run_id = '${run.run_id}'`);

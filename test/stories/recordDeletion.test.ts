@@ -111,7 +111,9 @@ test('runs and projects are counted, and go as a whole', { timeout: 120_000 }, a
   await first.post('/sessions', { name: 's' });
   await second.post('/traces', traces());
   const { projectId, runId } = first.run;
-  expect(await count(projectId, [runId, second.run.runId])).toEqual(new Map([[runId, { traces: 2, spans: 2, sessions: 1 }]]));
+  expect(await count(projectId, [runId, second.run.runId])).toEqual(
+    new Map([[runId, { traces: 2, spans: 2, sessions: 1, newestAt: expect.any(String) }]]),
+  );
   await remove(projectId, runId);
   expect(await count(projectId, [runId])).toEqual(new Map());
   await remove(projectId, runId);
