@@ -32,7 +32,7 @@ export const liveRecordRoutes = (deps: LiveRecordDeps): Endpoint[] => [
   endpoint({
     method: 'get',
     path: '/projects/{project_id}/live_records',
-    summary: 'Be told when records come to a run',
+    summary: 'Follow the records that come to a run',
     description:
       'A stream of server-sent events. An event `records` says by `num_new`, `num_records` and `newest` what came and what the run holds: the first one at once, then one a second at most. Between them come comments. An event `end` says why the stream ends. `Last-Event-ID` goes on from an event.',
     tag: 'Records',

@@ -137,7 +137,7 @@ test('a revoked key, a deleted run and a deleted project each end the stream and
   const ofAdmin = await open(liveOf(run));
   await Promise.all([ofKey.until('event: records'), ofAdmin.until('event: records')]);
   expect((await service.request('DELETE', `/users/api_keys/${made.id}`)).status).toBeLessThan(300);
-  await run.log(1); // what nobody with that key may read any more
+  await run.log(1); // the key may not read this any more
   await ofKey.untilEnd();
   expect(ofKey.text()).toMatch(/event: end\ndata: \{"status":401,"detail":"[^"]+"\}\n\n$/);
   expect(ofKey.text()).not.toContain('"num_new":{"traces":1');

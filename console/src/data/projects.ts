@@ -54,7 +54,7 @@ export const experimentsQuery = (projectId: string) =>
     },
   });
 
-/** When the newest record of each log stream and experiment came, by their ids: null without one. It counts them, so it is asked for what is looked at. */
+/** When the newest record of each log stream and experiment came, by their ids: null without one. It counts them, so only runs in sight are asked for. */
 export const newestRecordsQuery = (projectId: string) =>
   queryOptions({
     queryKey: ['newest records', projectId],
