@@ -12,8 +12,8 @@ import { runProcess } from './shared/childProcesses/runProcess.ts';
 import { eventLoopLimits, watchEventLoop } from './shared/concurrency/eventLoopWatch.ts';
 import { together } from './shared/concurrency/together.ts';
 import { type Config, readConfig } from './shared/config/config.ts';
-import { secretKeysOf } from './shared/config/secretKeys.ts';
 import { queueNames } from './shared/config/taskQueues.ts';
+import { secretKeysOf } from './shared/integrations/secretKeys.ts';
 import { releaseMemoryOfStart } from './shared/processMemory/releaseMemoryOfStart.ts';
 import { openDataFolder, requireRoom } from './shared/stores/dataFolder.ts';
 import { openStores } from './shared/stores/open.ts';
@@ -21,6 +21,7 @@ import { connectTemporal, connectTemporalWorker, pingTemporal, temporalAddress }
 import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
 import { defaultCacheDir, findTemporal } from './shared/stores/temporal/findTemporal.ts';
 import { temporalNamespace } from './shared/stores/temporal/prepareNamespace.ts';
+import { queueWorkers } from './shared/stores/temporal/queueWorkers.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
 import { temporalRelease } from './shared/stores/temporal/temporalRelease.ts';
 import { openMetricsServer } from './shared/telemetry/metricsServer.ts';
@@ -114,6 +115,7 @@ export async function startService(
     const api = await assembleApi(domain, config, {
       stopping: server.stopping,
       pingTemporal: temporal.ping,
+      queueWorkers: queueWorkers(temporal.client),
       prepareTemporal: temporal.namespace.prepare,
       startJobs: temporal.namespace.startJobs,
       temporalPagesUrl: temporal.pages?.server.url,
@@ -203,7 +205,7 @@ async function openTemporal(
 }
 
 /**
- * What was generated for the first administrator is kept where only the owner of the data folder can read it, before the administrator is
+ * Keeps the credentials of the first administrator where only the owner of the data folder can read them, before the administrator is
  * created: a crash in between costs nothing, since the next start creates the administrator anew.
  */
 function keepCredentials(config: Config, credentials: { email: string; password: string; apiKey: string }): void {

@@ -13,7 +13,8 @@ class FaultsBesideOthers extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isFault = ({ moduleId }: TestSpecification) => moduleId.includes('/test/faults/');
-    const shares = ({ moduleId }: TestSpecification) => readFileSync(moduleId, 'utf8').includes('/support/sharedService.ts');
+    const shares = ({ moduleId }: TestSpecification) =>
+      /\/support\/(sharedService|describeConsole)\.ts/.test(readFileSync(moduleId, 'utf8'));
     const faults = sorted.filter(isFault);
     const rest = sorted.filter((file) => !isFault(file));
     const others = [...rest.filter(shares), ...rest.filter((file) => !shares(file))];
@@ -61,10 +62,10 @@ export default defineConfig({
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node'),
       ...temporaryFolder(),
     },
-    // Far more than any takes: on a busy machine, one that is near its limit fails for nothing. A test that needs longer says so itself: a property
-    // that writes hundreds of times, a run that is killed at each of its steps.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // Far more than any takes: on a slow or busy machine, one that is near its limit fails for nothing. A limit only ends what hangs. A test that
+    // needs longer says so itself: a property that writes hundreds of times, a run that is killed at each of its steps. None has a shorter one.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // The default of a second is over before a busy disk has stored twenty rows. Most polls ask the service: more often only takes its time.
     expect: { poll: { timeout: 60_000, interval: 100 } },
     // A run that hangs at its end hides a leak: say so instead of waiting. A shared service may take 45 s to end.

@@ -4,13 +4,13 @@ import type { Endpoint } from './route.ts';
 export const JSON_TYPE = 'application/json';
 
 /**
- * What a route may answer: for each status the media types of its body, none where it has no body. The statuses of errors are those that follow
- * from what every route does with such a declaration, and those of the errors that it names itself.
+ * Returns the media types of a route's answers by status; an answer without a body has none. The statuses of errors follow from the route's
+ * declaration, and from the errors that it names itself.
  */
 export function answersOf(route: Endpoint): Map<number, readonly string[]> {
   const errorTypes = [...new Set([JSON_TYPE, ...(route.errorForm ? (route.produces ?? []) : [])])];
   return new Map([
-    route.status === 204 ? [204, []] : [200, route.produces ?? [JSON_TYPE]],
+    route.status === 204 ? [204, []] : [route.status ?? 200, route.produces ?? [JSON_TYPE]],
     ...errorStatuses(route).map((status) => [status, errorTypes] as const),
   ]);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import express, { type Express, type RequestHandler, type Router } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors/errors.ts';
 import { pagePolicy } from './answerHeaders.ts';
@@ -10,7 +10,7 @@ import { compressAnswers } from './compressAnswers.ts';
 import { consoleFiles } from './console/consoleFiles.ts';
 import { errorResponse } from './errorResponse.ts';
 import { type OpenapiVersion, openapiDocument } from './openapi.ts';
-import { hostCheck, PUBLIC_URL, publicPath } from './publicHost.ts';
+import { hostCheck, PUBLIC_URL, publicPath, publicPathOf } from './publicHost.ts';
 import { type RequestMetricsDeps, requestMetrics } from './requestMetrics.ts';
 import { type Endpoint, type Gate, mount } from './route.ts';
 
@@ -26,8 +26,8 @@ export interface AppOptions {
   publicUrl?: string | undefined;
   /** Absent: those of a service without settings. */
   bodies?: BodyBounds;
-  /** What people read in a browser. */
-  pages?: Router;
+  /** Login of the console, and addresses of the API that lead a browser there. */
+  console?: RequestHandler[];
 }
 
 /** The HTTP server: request ids, the prefix rule, the routes, the documents, errors. */
@@ -40,7 +40,7 @@ export function createApp({
   requests,
   publicUrl,
   bodies,
-  pages,
+  console = [],
 }: AppOptions): Express {
   const checkHost = hostCheck(publicUrl);
   const below = publicPath(publicUrl);
@@ -62,8 +62,7 @@ export function createApp({
     if (request.path !== '/healthcheck') checkHost(request); // whoever probes may know the address alone
     next();
   });
-  app.use(consoleFiles());
-  if (pages) app.use(pages);
+  app.use(consoleFiles(), ...console);
   app.use(mount(endpoints, gate, bodies ?? openBodyBounds(), checkReplies));
   mountDocuments(app, (version) => openapiDocument(endpoints, apiKeyHeaders, version, below));
   app.use(refuseUnknown(endpoints));
@@ -76,7 +75,7 @@ function withoutPath(url: string, below: string): string {
   return rest === '' || /^[/?]/.test(rest) ? rest : url;
 }
 
-/** What no route took: 405 with the methods there are where the path is one of ours, 404 otherwise. */
+/** Answers a request that no route took: 405 with the allowed methods when the path exists, 404 otherwise. */
 function refuseUnknown(endpoints: readonly Endpoint[]): RequestHandler {
   const routes = endpoints.map(({ method, path }) => ({
     method: method.toUpperCase(),
@@ -106,7 +105,9 @@ function mountDocuments(app: Express, document: (version: OpenapiVersion) => unk
   }
   app.get('/', (request, response) => {
     // Without the page that Express would send along. Relative, since a proxy may have the service below a path.
-    response.writeHead(302, { Location: request.accepts(['json', 'html']) === 'html' ? 'console/' : 'docs' }).end();
+    const home = publicPathOf(request); // where it is not known, the place is named from this one
+    const page = request.accepts(['json', 'html']) === 'html' ? 'console/' : 'docs';
+    response.writeHead(302, { Location: home === '' ? page : `${home}/${page}` }).end();
   });
   app.get('/docs', ({ path }, response) => {
     // The page names its files relative to its address, as below any path.
@@ -124,8 +125,8 @@ function mountDocuments(app: Express, document: (version: OpenapiVersion) => unk
   }
 }
 
-// Of a document of 3.1 Swagger UI resolves every reference anew for each operation that is opened: 8 s until the page is there and 5 s an operation,
-// instead of 1.7 and 0.9 s. Without `validatorUrl` the address of the document would be sent to a validator on the internet.
+// Swagger UI reads the document of 3.0: it takes 1.7 s to show the page and 0.9 s to open an operation. In a document of 3.1 it resolves every
+// reference again for each operation, which takes 8 s and 5 s. Without `validatorUrl: null` it sends the document's address to a validator on the internet.
 const DOCS_SCRIPT =
   "SwaggerUIBundle({ url: './openapi-3.0.json', dom_id: '#page', deepLinking: true, docExpansion: 'none', persistAuthorization: true, validatorUrl: null });";
 const DOCS_POLICY = pagePolicy(DOCS_SCRIPT);

@@ -1,7 +1,9 @@
 import type { Express } from 'express';
 import type { Administrator } from '../shared/accounts/administrator.ts';
 import type { Domain } from '../shared/assemble.ts';
+import { LiveStreams } from '../shared/concurrency/liveStreams.ts';
 import type { Config } from '../shared/config/config.ts';
+import type { QueueName } from '../shared/config/taskQueues.ts';
 import { VERSION } from '../shared/config/version.ts';
 import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
 import { repeat } from '../shared/maintenance/repeat.ts';
@@ -9,19 +11,24 @@ import { createApp } from './app.ts';
 import { createGate } from './authenticate.ts';
 import { openBodyBounds } from './bodyBounds.ts';
 import { createClientAddresses } from './clientAddress.ts';
+import { consoleLinks } from './console/consoleLinks.ts';
+import { consoleLogin } from './console/consoleLogin.ts';
 import { accountEndpoints } from './endpoints/accountEndpoints.ts';
 import { assetEndpoints } from './endpoints/assetEndpoints.ts';
 import { experimentEndpoints } from './endpoints/experimentEndpoints.ts';
-import { experimentPages } from './endpoints/experimentPages.ts';
+import { judgeEndpoints } from './endpoints/judgeEndpoints.ts';
 import { projectEndpoints } from './endpoints/projectEndpoints.ts';
 import { recordEndpoints } from './endpoints/recordEndpoints.ts';
 import { createHealth } from './health.ts';
 import type { Gate } from './route.ts';
 import { healthRoutes } from './routes/health.ts';
+import { playgroundRoutes } from './routes/playground.ts';
+import { serviceStateRoutes } from './routes/serviceState.ts';
+import { createServiceState } from './serviceState.ts';
 
 export interface Api {
   app: Express;
-  /** Who may call what: for what else listens beside `app`. */
+  /** Authorizes callers; servers beside `app` use it too. */
   gate: Gate;
   administrator: Administrator;
   /** Ends the work that the api does by itself. */
@@ -30,6 +37,8 @@ export interface Api {
 
 export interface ApiSurroundings {
   pingTemporal(): Promise<void>;
+  /** Worker processes by queue; null where Temporal does not say. */
+  queueWorkers(): Promise<[QueueName, number | null][]>;
   /** Sees to what our workflows find in Temporal, the schedules of these jobs among it. */
   prepareTemporal(jobs: readonly RecurringJob[]): Promise<void>;
   /** Runs the jobs that are run at each start. */
@@ -70,17 +79,34 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
     around.keepCredentials,
   );
   records.writer.whenStored(domain.scoring.written);
+  const following = { streams: new LiveStreams(), stopping: around.stopping };
+  const temporal = { url: config.TEMPORAL_UI_URL ?? around.temporalPagesUrl, namespace: config.TEMPORAL_NAMESPACE };
+  const health = createHealth(stores, around.pingTemporal, experiments.stuckRuns, records.writer, records.sweeps.held);
   const app = createApp({
     endpoints: [
       ...healthRoutes({
-        health: createHealth(stores, around.pingTemporal, experiments.stuckRuns, records.writer, records.sweeps.held),
+        health,
         version: VERSION,
+      }),
+      ...serviceStateRoutes({
+        state: createServiceState({
+          ...{ health, version: VERSION, config, bodies },
+          queueWorkers: around.queueWorkers,
+          writer: records.writer,
+          startedAt: new Date(),
+        }),
       }),
       ...accountEndpoints(domain, clients),
       ...projectEndpoints(domain),
-      ...recordEndpoints(domain, gate, bodies, around.stopping),
+      ...recordEndpoints(domain, gate, bodies, following),
       ...assetEndpoints(domain, gate),
-      ...experimentEndpoints(domain, gate),
+      ...judgeEndpoints(domain, gate),
+      ...experimentEndpoints(domain, gate, { ...following, temporal }),
+      ...playgroundRoutes({
+        playground: domain.playground,
+        calls: new LiveStreams({ what: 'playground calls', ofAccount: 5, ofAll: 200 }),
+        ...{ gate, stopping: around.stopping },
+      }),
     ],
     gate,
     log,
@@ -89,12 +115,7 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
     requests: { telemetry: domain.telemetry, slowMs: config.SLOW_REQUEST_SECONDS * 1_000 },
     publicUrl: config.PUBLIC_URL,
     bodies,
-    pages: experimentPages(domain, {
-      gate,
-      clients,
-      pace: bodies.pace,
-      temporal: { url: config.TEMPORAL_UI_URL ?? around.temporalPagesUrl, namespace: config.TEMPORAL_NAMESPACE },
-    }),
+    console: [consoleLogin({ credentials: domain.accounts.credentials, clients, pace: bodies.pace }), consoleLinks],
   });
 
   const warn = (message: string) => (err: unknown) => log.warn({ err }, message);

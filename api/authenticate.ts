@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { About } from '../shared/accounts/accountStore.ts';
 import type { Asked, Credentials } from '../shared/accounts/credentials.ts';
-import { type Caller, mayInOrganization, mayInProject } from '../shared/accounts/permissions.ts';
+import { type Caller, LOGGER, mayInOrganization, mayInProject } from '../shared/accounts/permissions.ts';
 import type { AssetAccess } from '../shared/assets/assetAccess.ts';
 import { ServiceError } from '../shared/errors/errors.ts';
 import type { ProjectAccess } from '../shared/projects/access.ts';
@@ -115,6 +115,13 @@ function attempts(
 }
 
 function notAllowed(caller: Caller, need: string, projectRole?: string): ServiceError {
-  const role = projectRole ? `${projectRole} of this project` : caller.projectKey ? 'a key limited to a project' : caller.role;
+  const isLogger = caller.projectKey?.role === LOGGER;
+  const role = isLogger
+    ? 'a key that only logs'
+    : projectRole
+      ? `${projectRole} of this project`
+      : caller.projectKey
+        ? 'a key limited to a project'
+        : caller.role;
   return new ServiceError('Forbidden', `not allowed: ${role} lacks ${need}`);
 }

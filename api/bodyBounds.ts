@@ -4,7 +4,7 @@ import type { BodyPace } from './readBody.ts';
 
 const MiB = 1024 * 1024;
 
-/** What the bodies of all requests may hold of this process at a time, and how fast each must come. */
+/** Limits how much of this process the bodies of all requests may hold at a time, and how slowly each may come. */
 export interface BodyBounds {
   /** Bodies that are read into memory, after decompression. */
   memory: ByteShares;
@@ -31,7 +31,7 @@ export const openBodyBounds = ({
   pace: { bytesPerSecond, windowMs },
 });
 
-/** What a request that logs holds beside the bytes of its body: the connection, headers, promises. */
+/** Bytes that a logging request holds beside its body: the connection, headers, promises. */
 const BYTES_PER_INGEST = 16 * 1024;
 /** Bytes that other requests may hold without a share: a search is not refused because its account logs as much as it may. */
 const UNCOUNTED_BYTES = 64 * 1024;

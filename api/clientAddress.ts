@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { addressRanges } from '../shared/config/addressRanges.ts';
 
-/** Who stands at the other end of a request: the peer itself, or the client that trusted proxies say they speak for. */
+/** Finds the client of a request: the peer itself, or the client that trusted proxies name. */
 export interface ClientAddresses {
   /**
    * The address of the client, in the shortest form of its family. Behind proxies it is the right-most one of `X-Forwarded-For` or `Forwarded`

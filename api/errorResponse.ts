@@ -27,7 +27,7 @@ export function errorBody(err: ServiceError, detail: string | InvalidItem[] = er
   };
 }
 
-/** What a 401 offers. API keys come in headers of their own, which have no scheme. */
+/** The schemes that a 401 offers. API keys come in headers of their own, which have no scheme. */
 const CHALLENGES = ['Bearer', 'Basic realm="Assay", charset="UTF-8"'];
 
 /** Writes the answer to a caller of the API whose request failed: the only place that does. */

@@ -1,7 +1,7 @@
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { RecordWriter } from '../shared/records/recordWriter.ts';
 import type { Stores } from '../shared/stores/open.ts';
-import type { Health } from './routes/health.ts';
+import type { Health, PartId } from './routes/health.ts';
 
 /** Milliseconds for which an answer is good: clients ask before nearly every operation. */
 const GOOD_MS = 1_000;
@@ -15,9 +15,9 @@ const STANDING_MS = 15_000;
 const NAMED_RUNS = 5;
 
 /**
- * Whether the service can do its work. Not before every part has answered a real query once; afterwards while the record and the metadata store
- * answer and records are stored. The loss of Temporal or Redis is named, and makes only what needs it fail; so are runs whose workflows do not get on,
- * what the stores found broken at the start, a sweep that is held, and records that wait since another process has locked their run.
+ * Creates the check that the service can do its work. It fails until every part has answered a real query once, and later when the record store or
+ * the metadata store does not answer or records cannot be stored. It names other problems without failing: the loss of Temporal or Redis, runs whose
+ * workflows do not progress, damage that the stores found at the start, a sweep that is held, and records that wait for another process' lock.
  */
 export function createHealth(
   stores: Stores,
@@ -26,19 +26,22 @@ export function createHealth(
   writing: Pick<RecordWriter, 'waitingMs'>,
   sweepHeld: () => Promise<string | undefined>,
 ): Health {
-  const parts = [
-    { name: 'record store (ClickHouse)', needed: true, ping: () => stores.clickhouse.ping() },
-    { name: 'metadata store (Postgres)', needed: true, ping: () => stores.database.query('SELECT 1') },
-    { name: 'Temporal (experiments wait, everything else works)', needed: false, ping: pingTemporal },
-    { name: 'Redis (live progress and limits across processes wait)', needed: false, ping: () => stores.coordination.ping() },
+  const parts: readonly Part[] = [
+    { id: 'record_store', name: 'record store (ClickHouse)', needed: true, ping: () => stores.clickhouse.ping() },
+    { id: 'metadata_store', name: 'metadata store (Postgres)', needed: true, ping: () => stores.database.query('SELECT 1') },
+    { id: 'temporal', name: 'Temporal', without: 'experiments wait, everything else works', needed: false, ping: pingTemporal },
+    {
+      ...{ id: 'coordination', name: 'Redis', without: 'live progress and limits across processes wait' },
+      ...{ needed: false, ping: () => stores.coordination.ping() },
+    },
   ];
   const answered = new Set<string>();
 
   const look = async () => {
     const held = sweepHeld().catch(() => undefined); // a store that does not answer is named itself
-    const answers = await Promise.all(parts.map((part) => answersInTime(part.ping)));
-    for (const [index, part] of parts.entries()) if (answers[index]) answered.add(part.name);
-    const lost = parts.filter((_part, index) => !answers[index]);
+    const answers = await Promise.all(parts.map((part) => msToAnswer(part.ping)));
+    for (const [index, part] of parts.entries()) if (answers[index] !== undefined) answered.add(part.name);
+    const lost = parts.filter((_part, index) => answers[index] === undefined);
     const { stored, locked } = writing.waitingMs;
     const stands = stored > STANDING_MS && locked === 0;
     const ok = answered.size === parts.length && !lost.some((part) => part.needed) && !stands;
@@ -48,17 +51,18 @@ export function createHealth(
     const troubles = [
       ...(disk ? [`nothing can be stored: ${disk}`] : []),
       ...stores.warnings,
-      ...(lost.length > 0 ? [`not answering: ${lost.map((part) => part.name).join('; ')}`] : []),
+      ...(lost.length > 0 ? [`not answering: ${lost.map(nameOf).join('; ')}`] : []),
       ...(stands ? [`records have waited to be stored for ${seconds(stored)} s`] : []),
       ...(locked > LOCKED_MS
         ? [
             `records have waited for ${seconds(locked)} s since another process has locked their project or run; others are stored`,
           ]
         : []),
-      ...(answers[1] ? [await held].filter((reason) => reason !== undefined) : []),
+      ...(answers[1] !== undefined ? [await held].filter((reason) => reason !== undefined) : []),
       ...(stuck.length > 0 ? [`the workflows of ${stuck.length} runs do not get on: ${named.join(', ')}`] : []),
     ];
-    return { ok, message: troubles.join('. ') || 'ready' };
+    const seen = parts.map(({ id, name, needed }, index) => ({ id, label: name, isNeeded: needed, latencyMs: answers[index] }));
+    return { ok, message: troubles.join('. ') || 'ready', parts: seen };
   };
 
   let latest: ReturnType<Health> | undefined;
@@ -74,14 +78,27 @@ export function createHealth(
   };
 }
 
+interface Part {
+  id: PartId;
+  name: string;
+  /** Says what the service cannot do without this part. */
+  without?: string;
+  needed: boolean;
+  ping(): Promise<unknown>;
+}
+
+const nameOf = ({ name, without }: Part): string => (without === undefined ? name : `${name} (${without})`);
+
 const seconds = (ms: number): number => Math.round(ms / 1_000);
 
-async function answersInTime(ping: () => Promise<unknown>): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<false>();
-  const timer = setTimeout(() => resolve(false), PATIENCE_MS);
+/** Undefined where it does not answer in time. */
+async function msToAnswer(ping: () => Promise<unknown>): Promise<number | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+  const start = performance.now();
   const answer = ping().then(
-    () => true,
-    () => false,
+    () => performance.now() - start,
+    () => undefined,
   );
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

@@ -6,6 +6,7 @@ import { readConfig } from '../shared/config/config.ts';
 import { openServers } from '../shared/stores/openServers.ts';
 import { pingTemporal } from '../shared/stores/temporal/connect.ts';
 import { temporalNamespace } from '../shared/stores/temporal/prepareNamespace.ts';
+import { queueWorkers } from '../shared/stores/temporal/queueWorkers.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
 import { openMetricsServer } from '../shared/telemetry/metricsServer.ts';
 import { openTelemetry } from '../shared/telemetry/telemetry.ts';
@@ -29,6 +30,7 @@ async function start() {
   const api = await assembleApi(domain, config, {
     stopping: server.stopping,
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
+    queueWorkers: queueWorkers(servers.client),
     prepareTemporal: namespace.prepare,
     startJobs: namespace.startJobs,
     temporalPagesUrl: undefined,

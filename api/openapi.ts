@@ -79,9 +79,10 @@ const contentTypes = {
   bytes: 'application/octet-stream',
 };
 
-/** What each status means, whatever the route. */
+/** Describes each status, whatever the route. */
 const meanings: Readonly<Record<number, string>> = {
   200: 'Success',
+  202: 'Begun; it goes on behind the answer',
   204: 'Done',
   400: 'The request cannot be read',
   401: 'No valid credentials',
@@ -94,6 +95,7 @@ const meanings: Readonly<Record<number, string>> = {
   415: 'The body has an encoding or a type that is not read here',
   421: "For another host than this service's `PUBLIC_URL`",
   422: 'Validation error',
+  424: 'A service that an integration names could not be reached, or refused',
   429: 'Too much at a time; `Retry-After` says when to try again',
   431: 'The request line and the headers are too long',
   500: 'A fault of the service',
@@ -128,7 +130,7 @@ function operationId({ method, path }: Endpoint, taken: Set<string>): string {
 function operation(route: Endpoint, components: Components, schemes: string[], operationIds: Set<string>): Json {
   const { messages } = route;
   const schemaOf = (status: number, type: string): unknown => {
-    if (status === 200)
+    if (status === 200 || status === 202)
       return bodySchema(type, messages?.reply) ?? (route.response ? components.of(route.response, 'output') : {});
     // In JSON, what such an error adds stands beside what the errors of all routes have.
     const ofAll = { $ref: `${COMPONENTS}${status === 422 ? 'HTTPValidationError' : 'Error'}@output` };

@@ -37,7 +37,7 @@ function pathOf(value: unknown, text: string): InvalidItem['loc'] | undefined {
   if (typeof value === 'string') return value === text ? [] : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {
-    // What a filter compares with names nothing, whatever it says.
+    // The value that a filter compares with is data: a name in it is not meant.
     const below = key === 'value' ? undefined : pathOf(inner, text);
     if (below) return [Array.isArray(value) ? Number(key) : key, ...below];
   }

@@ -27,7 +27,7 @@ const DECOMPRESSED_BYTES = 64 * 1024;
  */
 const LINGER_MS = 5_000;
 const LINGER_LOOKS = 12;
-/** What recursive code reads and compares, ours and the stores', must not exhaust its stack; 256 levels of spans take 513. */
+/** Recursive code reads and compares bodies, here and in the stores, and must not exhaust its stack. 256 levels of spans take 513. */
 const MAX_DEPTH = 1_024;
 
 /** Counts every piece of a body that comes in, and refuses it by throwing. */
@@ -157,7 +157,7 @@ function readPieces(request: IncomingMessage, { limit, share, pace, form }: Body
       // Memory that there is none of is no fault of the body.
       isOutOfMemory(cause) ? cause : new ServiceError('BadRequest', `the body could not be read: ${cause.message}`, { cause }),
     );
-  // What came so far is let go of at once: the rest may take long to be read and thrown away.
+  // Frees the received bytes at once: reading and discarding the rest may take long.
   const stop = (err: unknown) => {
     chunks.length = 0;
     body.off('data', take);
@@ -207,7 +207,7 @@ function watchPace(
   let isOver = false;
   const look = () => {
     const { bytesRead } = request.socket;
-    // What has come and was not taken yet is our delay.
+    // Bytes that arrived and were not read yet are delayed by this process, not by the client.
     const isSlow = !request.complete && request.readableLength === 0 && bytesRead - before < least;
     before = bytesRead;
     if (isSlow && !isOver)

@@ -30,6 +30,7 @@ export class FormReader {
   /** Absent where the type of the body is not that of a form. */
   readonly #delimiter: Buffer | undefined;
   readonly #parts: Part[] = [];
+  readonly #lists: readonly string[];
   #adding: Promise<void> = Promise.resolve();
   #folder: string | undefined;
   #file: FileHandle | undefined;
@@ -42,7 +43,9 @@ export class FormReader {
   #rest: Buffer = Buffer.from(CRLF);
   #restAt = -CRLF.length;
 
-  constructor(contentType: string) {
+  /** @param lists names of parts that may come several times */
+  constructor(contentType: string, lists: readonly string[] = []) {
+    this.#lists = lists;
     if (!/^multipart\/form-data\b/i.test(contentType)) return;
     const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,100})"|([^\s;"]{1,100}))/i.exec(contentType) ?? [];
     const boundary = quoted ?? plain;
@@ -64,7 +67,7 @@ export class FormReader {
     this.#find(bytes, this.#delimiter);
   }
 
-  /** The parts by name, the last of each: texts, and files that are read where they are kept. Nothing at all where no body was sent. */
+  /** The parts by name, the last of each, or all in a list where several were to be expected: texts, and files that are read where they are kept. Nothing at all where no body was sent. */
   async end(): Promise<Record<string, unknown>> {
     await this.#adding;
     if (this.#isEmpty) return {};
@@ -77,7 +80,12 @@ export class FormReader {
       const isText = fileName === undefined && content.size <= MAX_TEXT_BYTES;
       return [name, isText ? await content.text() : new File([content], fileName ?? '')];
     });
-    return Object.fromEntries(await Promise.all(entries));
+    const read = await Promise.all(entries);
+    const listed = this.#lists.flatMap((name): [string, unknown][] => {
+      const values = read.filter((one) => one[0] === name).map((one) => one[1]);
+      return values.length > 1 ? [[name, values]] : [];
+    });
+    return Object.fromEntries([...read, ...listed]);
   }
 
   /** Removes what is kept. */

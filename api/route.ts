@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import { onBehalfOf } from '../shared/accounts/currentCaller.ts';
-import type { AssetAction, Caller, OrganizationNeed, ProjectAction, ProjectRole } from '../shared/accounts/permissions.ts';
+import type { AssetAction, Caller, KeyRole, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
 import type { AssetKind } from '../shared/assets/assetAccess.ts';
+import { onBehalfOf } from '../shared/concurrency/currentCaller.ts';
 import { freeTurn } from '../shared/concurrency/freeTurn.ts';
 import { whilePresent } from '../shared/concurrency/presentCallers.ts';
 import { type ErrorName, RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
@@ -19,16 +19,21 @@ import { type BodyKind, readBody } from './readBody.ts';
 import { FormReader } from './readForm.ts';
 import { isStrict } from './unknownKeys.ts';
 
-/** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
-export type Access = 'public' | 'signedIn' | { organization: OrganizationNeed } | { project: ProjectAction | 'read' } | AssetNeed;
+/** The permission that a route needs. `public` routes are the only ones that answer without credentials. */
+export type Access =
+  | 'public'
+  | 'signedIn'
+  | { organization: OrganizationNeed }
+  | { project: ProjectAction | 'read' | 'find' }
+  | AssetNeed;
 
-/** What a route needs on the one dataset, prompt, scorer or integration that its path names. */
+/** The permission that a route needs on the one dataset, prompt, scorer or integration that its path names. */
 interface AssetNeed {
   asset: AssetKind;
   action: AssetAction;
   /** Finds the id where the path has a name instead. */
   idOf?(params: Record<string, string>): Promise<string | undefined>;
-  /** What is needed where nothing has the name (yet), and of keys limited to a project in any case. */
+  /** The permission needed when nothing has the name yet. A key that is limited to a project needs it in any case. */
   orElse?: OrganizationNeed;
 }
 
@@ -45,7 +50,7 @@ export interface ProjectInPath {
   id: string;
   name: string;
   /** The caller's role there. */
-  role: ProjectRole;
+  role: KeyRole;
 }
 
 /** Decides who calls and what they may do: implemented over the accounts, the one place where roles are checked. */
@@ -110,6 +115,8 @@ export interface Endpoint {
   query?: z.ZodType;
   body?: z.ZodType;
   bodyKind?: BodyKind;
+  /** Parts of a form that may come several times. */
+  listParts?: readonly string[];
   /** Largest accepted body in bytes, after decompression. */
   bodyLimit?: number;
   /** Logs records: they wait while the store is busy, so that small requests count as well among what all bodies may hold. */
@@ -128,7 +135,8 @@ export interface Endpoint {
   produces?: readonly string[];
   /** Where bodies are messages of another protocol: their names, that of an error included. */
   messages?: { request: string; reply: string; error: string };
-  status?: 200 | 204;
+  /** 202: what was asked for is begun and goes on behind the answer. */
+  status?: 200 | 202 | 204;
   /** Errors that do not follow from this declaration, such as `Conflict` for a name that is taken. */
   errors?: readonly ErrorName[];
   errorForm?: ErrorForm;
@@ -199,7 +207,7 @@ async function run(route: Endpoint, around: Around, request: Request, response: 
   response.locals.errorForm = route.errorForm;
   const caller = route.access === 'public' ? undefined : await around.gate.authenticate(request, projectIn(request.params));
   const answer = () => onBehalfOf(caller?.userId, () => answered(route, around, caller, request, response, aborted.signal));
-  // Whoever waits for something to happen needs nothing meanwhile.
+  // A request that waits for an event uses nothing meanwhile, so its caller does not count as present.
   await (caller && !route.waits ? whilePresent(caller.userId, answer) : answer());
 }
 
@@ -216,7 +224,7 @@ async function answered(
   const query = parsedQuery(route, request);
   const admitted = caller && (await route.admit?.(caller, request));
   const kind = route.bodyKind ?? 'json';
-  await using form = kind === 'multipart' ? new FormReader(request.headers['content-type'] ?? '') : undefined;
+  await using form = kind === 'multipart' ? new FormReader(request.headers['content-type'] ?? '', route.listParts) : undefined;
   const shares = kind === 'multipart' ? bodies.disk : bodies.memory;
   const share =
     caller &&
@@ -267,7 +275,7 @@ const withoutPath = ({ query, params }: Request): Record<string, unknown> =>
 /** Bytes of a body that is kept as it came while its request is handled, only to name places in it. */
 const NAMED_BODY_BYTES = 1024 * 1024;
 
-/** What an error of the handler may name. Of a body that is large, or packed, only that there is one: it is not held twice. */
+/** Returns the parts of a request that an error may name. A large or compressed body is left out: it would be held twice. */
 function partsToName(route: Endpoint, request: Request, given: unknown): RequestParts {
   const isSmall = Number(request.headers['content-length']) <= NAMED_BODY_BYTES && !request.headers['content-encoding'];
   return {
@@ -279,7 +287,7 @@ function partsToName(route: Endpoint, request: Request, given: unknown): Request
 
 async function write(route: Endpoint, checkReplies: boolean, response: Response, reply: Reply): Promise<void> {
   const type = Object.entries(reply.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
-  if (checkReplies && type !== undefined) checkAnswer(route, 200, String(type));
+  if (checkReplies && type !== undefined) checkAnswer(route, route.status ?? 200, String(type));
   if (reply.stream) {
     await sendParts(reply.stream, response, reply);
     return;
@@ -300,7 +308,7 @@ async function write(route: Endpoint, checkReplies: boolean, response: Response,
   }
   const pieces = await jsonInPieces(reply.body ?? null);
   if (!response.hasHeader('Content-Type')) response.type('json');
-  response.status(200).setHeader(
+  response.status(route.status ?? 200).setHeader(
     'Content-Length',
     pieces.reduce((sum, { length }) => sum + length, 0),
   );

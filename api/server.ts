@@ -90,7 +90,7 @@ const answerStarting: RequestListener = (_request, response) => {
     .end(JSON.stringify(errorBody(starting)));
 };
 
-/** What Node's parser refuses never becomes a request: answered here in the interface's form, on the connection itself, which then ends. */
+/** Answers a request that Node's parser refuses. It never becomes a request object, so the answer goes to the connection itself, which then ends. */
 function refuseUnreadable(err: NodeJS.ErrnoException, socket: Duplex): void {
   // Gone, or amid an answer that more bytes would spoil.
   if (err.code === 'ECONNRESET' || !socket.writable || (socket as { _httpMessage?: unknown })._httpMessage) {

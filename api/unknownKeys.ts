@@ -5,15 +5,15 @@ import { closestNames } from '../shared/identifiers/closestNames.ts';
 /** Characters of a key in the location of a problem: a hundred problems below one long key are not to be a hundred times as long. */
 export const LOCATION_CHARACTERS = 200;
 
-/** Whether an object of this schema takes no other keys than those that it names. */
+/** True when an object of this schema takes no keys but those that the schema names. */
 export function isStrict(schema: unknown): boolean {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return isStrict(schema.unwrap());
   return schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever;
 }
 
 /**
- * What is said of keys that the object at `path` below `schema` does not have: one item each, with the known keys that look most like it, which are
- * those of `body` where the object has none.
+ * Describes the keys that the object at `path` below `schema` does not have, one item each, with the known keys that look most like it. An object
+ * without keys of its own is compared with those of `body`.
  */
 export function unknownKeyItems(
   { keys, path }: { keys: readonly string[]; path: readonly PropertyKey[] },

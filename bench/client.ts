@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { ServiceClient } from '../client/http.ts';
 import { log } from '../client/log.ts';
 import { Logger } from '../client/logger.ts';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 
 /**
  * What logging costs the application: functions that do nothing but call each other, one trace with an agent, a retriever, an llm and a tool span a

@@ -7,7 +7,7 @@ import { Client, Connection } from '@temporalio/client';
 import { ServiceClient } from '../client/http.ts';
 import { runExperiment } from '../client/runExperiment.ts';
 import { newId } from '../shared/identifiers/ids.ts';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { postgresProgram } from '../test/support/postgresServer.ts';
 import { redisProgram } from '../test/support/redisServer.ts';

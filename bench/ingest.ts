@@ -12,7 +12,7 @@ import { serviceEnvironment, serviceFlags } from '../cli/commands/start.ts';
 import { ServiceClient } from '../client/http.ts';
 import { Logger } from '../client/logger.ts';
 import { newId } from '../shared/identifiers/ids.ts';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import { serviceFolder } from '../test/support/serviceProcess.ts';
 import { cpuSeconds, untilIdle } from './cpu.ts';
 import { type Form, otlp, ownJson } from './ingestForms.ts';

@@ -8,7 +8,7 @@ import { threadCpuMs } from '../shared/concurrency/freeTurn.ts';
 import { postgresAccounts } from '../shared/stores/postgres/accounts.ts';
 import { annotationQueues } from '../shared/stores/postgres/annotationQueues.ts';
 import { collaboratorStore } from '../shared/stores/postgres/collaborators.ts';
-import type { Database } from '../shared/stores/postgres/connect.ts';
+import type { Database } from '../shared/stores/postgres/database.ts';
 import { datasetStore } from '../shared/stores/postgres/datasets.ts';
 import { postgresExperimentGroups } from '../shared/stores/postgres/experimentGroups.ts';
 import { postgresExperiments } from '../shared/stores/postgres/experimentStore.ts';

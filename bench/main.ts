@@ -1,6 +1,7 @@
 /** `npm run bench -- <name> [options]`: prints figures and ratios. Machines are noisy: run one at a time, and quote medians of several runs. */
 const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   client: () => import('./client.ts'),
+  codeMetrics: () => import('./codeMetrics.ts'),
   compare: () => import('./compare.ts'),
   console: () => import('./console.ts'),
   experiment: () => import('./experiment.ts'),

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { chooseScorers } from '../client/chooseMetrics.ts';
 import { ServiceClient } from '../client/http.ts';
 import { runExperiment } from '../client/runExperiment.ts';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import { type ServiceProcess, serviceFolder } from '../test/support/serviceProcess.ts';
 
 const CONCURRENCY = 100;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { NICENESS } from '../shared/childProcesses/lowerPriority.ts';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import { addManyDatasets } from '../test/support/manyDatasets.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../test/support/serviceProcess.ts';
 import { logAndSearch, type Met } from '../test/support/victim.ts';

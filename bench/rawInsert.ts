@@ -35,6 +35,7 @@ const store: RecordStore = {
   deleted: async () => [],
   records: async () => [],
   recordsById: async () => [],
+  places: async () => [],
   block: keep,
   removeMisplaced: async () => {},
 };

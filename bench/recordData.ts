@@ -56,7 +56,7 @@ export async function generateLongTrace(clickhouse: ClickHouse, target: Generate
     });
   await clickhouse.command({
     name: 'long trace',
-    sql: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, name, model, shorts) SELECT ${keyOf}, false, ${sentences('3', '1')}, ${sentences('2', '2')}, 'step', 'model-1', '{"name":"step","model":"model-1"}' FROM (${rows})`,
+    sql: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, name, model, short_columns) SELECT ${keyOf}, false, ${sentences('3', '1')}, ${sentences('2', '2')}, 'step', 'model-1', '{"name":"step","model":"model-1"}' FROM (${rows})`,
     params,
   });
 }
@@ -121,7 +121,7 @@ const tokens: Readonly<Record<string, string>> = {
   num_total_tokens: '110 + n % 1200',
 };
 
-/** What the model calls among the rows used, of these names. */
+/** Returns what the model calls among the rows used, of these names. */
 const usage = (names: readonly string[]): string =>
   `if(kind = 'llm', map(${names.map((name) => `'${name}', ${tokens[name]}, `).join('')}'${WITHOUT_COST}', 1), map())`;
 
@@ -145,7 +145,7 @@ const shorts: Readonly<Record<string, { type: string; value: string }>> = {
 const statements = {
   record_keys: `INSERT INTO record_keys (${keyColumns}) SELECT ${keyOf} FROM (${base})`,
   trace_members: `INSERT INTO trace_members (${keyColumns}, usage) SELECT ${keyOf}, ${usage(Object.keys(tokens))} FROM (${base})`,
-  records: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, ${Object.keys(shorts).join(', ')}, shorts)
+  records: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, ${Object.keys(shorts).join(', ')}, short_columns)
     SELECT ${keyOf}, false,
       concat(${sentences('3 + n % 4 + if(n % 16 = 0, 12, 0)', '1')}, ${withWord(rareWords.rare, 7, 0.00001)}, ${withWord(rareWords.uncommon, 8, 0.01)}, ${withWord(rareWords.common, 9, 0.3)}),
       ${sentences('2 + n % 3', '2')}, ${Object.entries(shorts)

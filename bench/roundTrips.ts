@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { newId } from '../shared/identifiers/ids.ts';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import { postgresProgram } from '../test/support/postgresServer.ts';
 import { oneAfterTheOther, postgresStatements } from '../test/support/postgresStatements.ts';
 import { redisProgram } from '../test/support/redisServer.ts';

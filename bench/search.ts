@@ -6,7 +6,6 @@ import { parseArgs } from 'node:util';
 import { recordKinds, spanKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/identifiers/ids.ts';
 import { metricColumn } from '../shared/metrics/metricColumn.ts';
-import { percentile } from '../shared/metrics/percentile.ts';
 import { toxicity } from '../shared/metrics/toxicity.ts';
 import { columnFinder } from '../shared/records/findColumn.ts';
 import { readTrace } from '../shared/records/read.ts';
@@ -17,6 +16,7 @@ import {
   type RecordReads,
   searchRecords,
 } from '../shared/records/searchRecords.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/reads/recordReader.ts';
@@ -188,7 +188,7 @@ async function askInTurns(clickhouse: ClickHouse, target: GeneratedRun, rounds: 
   }
 }
 
-/** What a checkout answers searches with. */
+/** The parts of a checkout that answer searches. */
 interface Searching {
   clickHouseRecordReads: typeof clickHouseRecordReads;
   searchRecords: typeof searchRecords;
@@ -199,7 +199,7 @@ const readsOf = (clickhouse: ClickHouse, code: Pick<Searching, 'clickHouseRecord
   ...noAnnotations,
 });
 
-/** Of a record amid the run. */
+/** Returns the id of a record amid the run. */
 async function someId(reads: RecordReads, target: GeneratedRun): Promise<string> {
   const { keys } = await findKeys(reads, { ...everything(target), offset: Math.floor(target.records / 3), limit: 1 });
   return keys[0]?.id ?? newId();

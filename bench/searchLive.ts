@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import { type LiveService, MODELS, NEEDLES, startLiveService } from './liveService.ts';
 
 const WARM_UP = 3;
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 interface Question {
   name: string;
   path: string;
-  /** Of the n-th run. */
+  /** The body for the n-th run. */
   body(n: number): object;
 }
 
@@ -70,7 +70,7 @@ function print(title: string, figures: readonly Figures[]): void {
 
 const COLUMNS = ['name', 'input', 'output', 'status_code', 'created_at', 'metrics/duration_ns', 'metrics/num_total_tokens'];
 
-/** What a page of traces asks of any such tool. */
+/** Returns what a page of traces asks of any such tool. */
 function questions(runId: string): Question[] {
   const leaf = (type: string, column_id: string, operator: string, value: unknown) => ({ type, column_id, operator, value });
   const page = (filters: object[], { sort = 'created_at', offset = 0 } = {}) => ({

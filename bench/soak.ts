@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { Agent, fetch } from 'undici';
 import { ServiceClient } from '../client/http.ts';
 import { runExperiment } from '../client/runExperiment.ts';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import { serviceFolder } from '../test/support/serviceProcess.ts';
 import { type Form, otlp, ownJson } from './ingestForms.ts';
 import { SPANS_PER_TRACE, traceMaker } from './payload.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { percentile } from '../shared/metrics/percentile.ts';
+import { percentile } from '../shared/statistics/percentile.ts';
 import { cpuSeconds } from './cpu.ts';
 import { type LiveService, startLiveService } from './liveService.ts';
 

@@ -1,6 +1,6 @@
 import { type ExitCode, exitCodes } from './exitCodes.ts';
 
-/** What ends a command: one sentence for the person who typed it, and the status for scripts. */
+/** Ends a command with one sentence for the person who typed it, and a status for scripts. */
 export class CommandError extends Error {
   override name = 'CommandError';
   readonly exitCode: ExitCode;

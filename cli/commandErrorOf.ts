@@ -6,7 +6,7 @@ import { plainReason } from './plainReason.ts';
 /** The error number of the service for a tag that no experiment which ended has. */
 const BASELINE_NOT_FOUND = 3511;
 
-/** What was thrown, as the sentence and status that the command ends with. */
+/** Turns a thrown value into the sentence and status that the command ends with. */
 export function commandErrorOf(err: unknown): CommandError {
   if (err instanceof CommandError) return err;
   const ended = (exitCode: ExitCode, message = messageOf(err)) => new CommandError(exitCode, message, { cause: err });
@@ -20,7 +20,7 @@ export function commandErrorOf(err: unknown): CommandError {
   return ended(exitCodes.failed);
 }
 
-/** What the library calls its parameters, a command calls its options. */
+/** Replaces the library's names of parameters by the command's options. */
 const asOptions = ({ message }: ValueError): string =>
   message.startsWith('name the project:')
     ? 'name the project: --project or --project-id, SERVICE_PROJECT or SERVICE_PROJECT_ID'

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitCode } from './exitCodes.ts';
 
-/** What Commander calls, made of what a subcommand does. */
+/** Turns the work of a subcommand into the function that Commander calls. */
 export type Action = <Given extends unknown[]>(
   run: (...given: Given) => Promise<ExitCode> | Promise<void>,
 ) => (...given: Given) => Promise<void>;

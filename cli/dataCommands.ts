@@ -3,7 +3,7 @@ import { type Action, example, ofProject, ofService, wholeNumber } from './comma
 import { type DelimiterName, delimiterNames, rowFormats } from './rowFiles.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What brings data into the service and out of it again. */
+/** Commands that import and export data. */
 export function dataCommands(program: Command, terminal: Terminal, action: Action): void {
   const datasets = program.command('datasets').description('Bring datasets into the service and out of it');
 
@@ -84,7 +84,7 @@ export function dataCommands(program: Command, terminal: Terminal, action: Actio
     .addHelpText('after', conditions)
     .action(action(async (options) => (await import('./commands/searchLogs.ts')).searchLogs(terminal, options)));
 
-  ofRecords(logs.command('tail'), ['trace', 'span'])
+  ofRecords(logs.command('tail').alias('follow'), ['trace', 'span'])
     .description('Show the newest records, then those that are logged or changed, as they arrive, until Ctrl-C')
     .option('-n, --lines <number>', 'how many of the newest', countFromZero, 10)
     .addHelpText('after', conditions)

@@ -9,7 +9,7 @@ export const exitCodes = {
   unreachable: 3,
   /** Credentials are missing, wrong, expired, or not enough for this. */
   credentials: 4,
-  /** What was named does not exist. */
+  /** A thing that the command names does not exist. */
   notFound: 5,
   /** The run of the experiment failed or was cancelled, or has not ended where the gate needs its end. */
   runFailed: 6,

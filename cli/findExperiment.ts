@@ -5,7 +5,7 @@ import { findProject, type ProjectOptions } from './findProject.ts';
 import { experimentPages } from './records/experimentPages.ts';
 
 const uuid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
-const link = new RegExp(`/projects?/(${uuid.source})/experiments/(${uuid.source})`, 'i');
+const link = new RegExp(`/(?:p|projects?)/(${uuid.source})/experiments/(${uuid.source})`, 'i');
 /** The newest ones, whose names an unknown one is compared with. */
 const MAX_COMPARED = 1_000;
 

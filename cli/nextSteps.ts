@@ -1,6 +1,6 @@
 import type { ExperimentResponse } from '../client/index.ts';
 
-/** What a person may do about a run that they stop watching. */
+/** Names the commands for a run that a person stops watching. */
 export function nextSteps({ id, project_id }: Pick<ExperimentResponse, 'id' | 'project_id'>): string {
   const named = `${id} --project-id ${project_id}`;
   return `Watch it: assay watch ${named}   Cancel it: assay cancel ${named}`;

@@ -16,7 +16,7 @@ export const formatOf = (path: string): RowFormat | undefined => {
   return ending === 'ndjson' ? 'jsonl' : rowFormats.find((format) => format === ending);
 };
 
-/** What separates the fields of a CSV, by names that need no quotes in a shell. */
+/** The separators of the fields of a CSV, by names that need no quotes in a shell. */
 export const delimiterNames = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
 export type DelimiterName = keyof typeof delimiterNames;
 
@@ -32,7 +32,7 @@ export interface CsvRead {
   empty_rows_skipped: number;
 }
 
-/** What a person should know of how a CSV was read; empty when it is as usual. */
+/** Describes how a CSV was read, for a person; empty when it was read as usual. */
 export function csvWords({ delimiter, empty_rows_skipped: skipped }: CsvRead): string {
   const named = Object.entries(delimiterNames).find(([, character]) => character === delimiter);
   return [

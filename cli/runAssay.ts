@@ -57,7 +57,7 @@ export async function runAssay(
     signal: stopping.signal,
   };
   const exitCode = await outcome(terminal, words);
-  // What was written to a pipe may still be on its way.
+  // Output to a pipe may still be unwritten.
   await new Promise<void>((resolve) => stdout.write('', (err) => (err ? onBroken(err) : resolve())));
   await new Promise<void>((resolve) => process.stderr.write('', () => resolve()));
   process.exit(exitCode);

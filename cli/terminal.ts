@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 
-/** What a command reads and writes: of this process, handed in by the entry. */
+/** The environment, streams and folder of a command, which the entry file takes from this process. */
 export interface Terminal {
   /** Also what the client library reads: a command adds the credentials that it found. */
   environment: Record<string, string | undefined>;

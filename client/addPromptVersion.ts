@@ -5,11 +5,11 @@ import { type PromptSettings, settingsKeys } from './promptSettings.ts';
 export type PromptVersion = PromptResponse['selected_version'];
 
 export interface AddPromptVersionOptions extends CallOptions {
-  /** Of the template. */
+  /** The id of the template. */
   id: string;
   template: string | PromptMessage[];
   settings?: PromptSettings | undefined;
-  /** Whether the template is this version from now on; else it stays the one that it is. */
+  /** Makes this the selected version of the template; else the selection stays. */
   select?: boolean | undefined;
 }
 

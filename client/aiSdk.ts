@@ -20,7 +20,7 @@ interface Message {
   content: string | Part[];
 }
 
-/** What a model of the AI SDK is asked. */
+/** The request to a model of the AI SDK. */
 interface Params {
   prompt: readonly unknown[];
   temperature?: number | undefined;

@@ -1,4 +1,4 @@
-/** What of AsyncLocalStorage the client uses. */
+/** The part of AsyncLocalStorage that the client uses. */
 interface Storage<T> {
   getStore(): T | undefined;
   run<R>(store: T, work: () => R): R;

@@ -1,6 +1,6 @@
 import { processVariables } from './environment.ts';
 
-/** What of Node.js is used, where there is such a thing. */
+/** The part of Node.js that is used, where it exists. */
 interface Runtime {
   process?: { getBuiltinModule?(name: string): { execFile: Execute } | undefined };
 }

@@ -44,7 +44,7 @@ export async function chooseRows(client: ServiceClient, { dataset, datasetId, da
   return { dataset: { dataset_id: found.id, version_index: versionIndex ?? found.current_version_index } };
 }
 
-/** Whether the experiment is over the same dataset version. Of records only the service knows the rows: their number is compared elsewhere. */
+/** True when the experiment is over the same dataset version. The service alone knows the rows of records: their number is compared elsewhere. */
 export const isOver = (experiment: ExperimentResponse, rows: ChosenRows): boolean =>
   'records' in rows
     ? experiment.dataset === null

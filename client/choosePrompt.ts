@@ -73,18 +73,18 @@ async function inline(
   const found = await getPrompt({ client, name });
   if (!found) return selected(await createPrompt({ client, projectId, name, template }));
   const stored = found.all_versions.find((version) => isSame(version.template, template));
-  if (stored) return chosen(found.id, stored);
+  if (stored) return toChosenPrompt(found.id, stored);
   const version = await client.send<PromptResponse['selected_version']>(`/templates/${found.id}/versions`, {
     body: { template },
   });
-  return chosen(found.id, version);
+  return toChosenPrompt(found.id, version);
 }
 
 const nameFor = (experimentName: string): string => `${experimentName.slice(0, 120)} prompt`;
 
-const selected = ({ id, selected_version }: PromptResponse): ChosenPrompt => chosen(id, selected_version);
+const selected = ({ id, selected_version }: PromptResponse): ChosenPrompt => toChosenPrompt(id, selected_version);
 
-const chosen = (templateId: string, { id, version, settings }: PromptResponse['selected_version']): ChosenPrompt => ({
+const toChosenPrompt = (templateId: string, { id, version, settings }: PromptResponse['selected_version']): ChosenPrompt => ({
   versionId: id,
   known: { templateId, version, settings },
 });
@@ -97,7 +97,7 @@ const isSame = (stored: PromptResponse['selected_version']['template'], template
   );
 };
 
-/** Whether the experiment runs this prompt with these settings. A version given only by its id cannot be compared: taken as another. */
+/** True when the experiment runs this prompt with these settings. A version given only by its id cannot be compared and counts as another one. */
 export function isPromptOf(experiment: ExperimentResponse, { known }: ChosenPrompt, settings: Record<string, unknown>): boolean {
   if (!known || experiment.prompt?.prompt_template_id !== known.templateId || experiment.prompt.version_index !== known.version)
     return false;

@@ -8,17 +8,17 @@ export interface CompareExperimentsOptions extends OperationOptions {
   metrics?: readonly string[] | undefined;
   /** Columns by whose values rows are compared apart as well, such as `dataset_metadata/topic`. */
   slices?: readonly string[] | undefined;
-  /** What failed rows without a value count as: nothing, or the worst value of a metric. Absent: as each experiment says. */
+  /** How to count a failed row without a value: not at all, or as the worst value of a metric. Absent: as each experiment says. */
   failedRows?: 'omit' | 'worst' | undefined;
-  /** Of the random numbers: the same seed gives the same figures. */
+  /** The seed of the random numbers: the same seed gives the same figures. */
   seed?: number | undefined;
-  /** Of the intervals, and 1 less the level of the tests; 0.95 without it. */
+  /** The level of the intervals, and 1 less the level of the tests. Default 0.95. */
   level?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Whether experiments are better than a baseline, by each metric: the difference with its interval, the test, and one sentence in words.
+ * Compares experiments with a baseline, by each metric: the difference with its interval, the test, and one sentence in words.
  * @throws NotFoundError for an experiment that is not in the project; HttpStatusError for what cannot be compared, with the reason.
  */
 export async function compareExperiments(options: CompareExperimentsOptions): Promise<ExperimentComparison> {

@@ -11,11 +11,15 @@ export interface ComparedRowsOptions extends OperationOptions {
   filters?:
     | readonly ({ is: 'better' | 'worse' | 'changed' | 'missing'; metric: string } | { is: 'failed' | 'content_changed' })[]
     | undefined;
+  /** Only rows with this value of a column: one of the slices of a comparison. */
+  slice?: { column: string; value: string } | undefined;
   /** The metric by whose loss rows are ordered, the largest first. Absent: that of the first filter. */
   sortBy?: string | undefined;
   ascending?: boolean | undefined;
-  /** What failed rows without a value count as: nothing, or the worst value of a metric. Absent: as the experiment says. */
+  /** How to count a failed row without a value: not at all, or as the worst value of a metric. Absent: as the experiment says. */
   failedRows?: 'omit' | 'worst' | undefined;
+  /** Cuts texts of over 1,000 characters. */
+  truncateFields?: boolean | undefined;
   /** Rows of one request; 50 without it. */
   pageSize?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -33,6 +37,8 @@ export async function* comparedRows(options: ComparedRowsOptions): AsyncGenerato
         experiment_id: options.experimentId,
         filters: options.filters,
         sort: { metric: options.sortBy, ascending: options.ascending },
+        slice: options.slice,
+        truncate_fields: options.truncateFields,
         failed_rows: options.failedRows,
         starting_token: token,
         limit: options.pageSize,

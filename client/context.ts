@@ -8,7 +8,7 @@ export interface RowInFlow {
   onStray(reason: unknown): void;
 }
 
-/** What belongs to one asynchronous flow, say the answer to one request. */
+/** The state of one asynchronous flow, such as the answer to one request. */
 export interface Context {
   /** Where new spans belong. */
   parent?: SpanParent | undefined;

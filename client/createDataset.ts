@@ -16,7 +16,7 @@ export interface CreateDatasetOptions extends CallOptions, Pick<ProjectChoice, '
   /** A file's content instead of rows. */
   file?: Blob;
   format?: 'csv' | 'json' | 'jsonl';
-  /** What separates the fields of a CSV. Absent: detected. */
+  /** The separator of the fields of a CSV. Absent: detected. */
   delimiter?: ',' | ';' | '\t' | '|';
 }
 

@@ -2,7 +2,7 @@ import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { ValueError } from './errors.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
-/** Which group an experiment goes to. The id wins over the name; a name that the project lacks becomes a new group. */
+/** The group that an experiment goes to. The id wins over the name; a name that the project lacks becomes a new group. */
 export interface ExperimentGroupChoice {
   experimentGroup?: string | undefined;
   experimentGroupId?: string | undefined;

@@ -2,7 +2,7 @@ import { type CallOptions, clientOf } from './project.ts';
 
 export interface DeleteIntegrationOptions extends CallOptions {
   provider: string;
-  /** Of one of several custom integrations. */
+  /** Names one of several custom integrations. */
   name?: string | undefined;
 }
 

@@ -46,7 +46,7 @@ export class NotFoundError extends HttpStatusError {
   override name = 'NotFoundError';
 }
 
-/** What was asked for is not there: no such id, or not even the form of one. Anything else is thrown on. */
+/** Returns undefined for an error that says that a thing does not exist: there is no such id, or the id has no valid form. Throws any other error. */
 export function noneOf(err: unknown): undefined {
   if (err instanceof HttpStatusError && (err.status === 404 || err.status === 422)) return undefined;
   throw err;

@@ -5,7 +5,7 @@ const LAST_SEND_MS = 5_000;
 
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
-/** What has something to send before the process ends. */
+/** A sender that has data to send before the process ends. */
 export interface Unsent {
   /** How much was ever added: with no more than at the last attempt, another one is of no use. */
   readonly added: number;
@@ -63,7 +63,7 @@ class ExitWatch {
       process.off(signal, this.onSignal);
       process.kill(process.pid, signal);
     };
-    // Whoever asks twice does not want to wait.
+    // A second signal means that the user does not want to wait.
     if (this.isLeaving) end();
     else {
       this.isLeaving = true;

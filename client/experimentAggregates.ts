@@ -6,6 +6,8 @@ export interface MetricFigures {
   figure: number | null;
   /** All figures; keys as the service gives them. */
   figures: NonNullable<ExperimentResponse['structured_aggregate_metrics']>[string] | null;
+  /** Between which numbers the figure lies, at its level; null of what is no mean, and of aggregates that an earlier release has stored. */
+  interval: { low: number; high: number; level: number } | null;
   /** How many rows it is of; null of aggregates that an earlier release has stored. */
   counts: NonNullable<ExperimentResponse['aggregate_metric_counts']>[string] | null;
 }
@@ -22,6 +24,7 @@ export function withAggregates(experiment: ExperimentResponse): Experiment {
   const figuresOf = (name: string): MetricFigures => ({
     figure: single[name] ?? null,
     figures: all?.[name] ?? null,
+    interval: experiment.aggregate_metric_intervals?.[name] ?? null,
     counts: counts?.[name] ?? null,
   });
   const aggregates = Object.fromEntries([...keys].flatMap((key) => (named.has(key) ? [] : [[key, figuresOf(key)]])));

@@ -13,7 +13,7 @@ export type ExperimentComparison = z.output<typeof CompareReply>;
 /** As the service gives it. `undecided`: the rows do not decide it. */
 export type GateResult = z.output<typeof GateReply>;
 
-/** What `runExperiment` gives when the run has ended, or is left to itself. */
+/** The result of `runExperiment` when the run has ended, or goes on without the caller. */
 export interface ExperimentRunResults {
   /** As the service gives it, with keys in snake_case; in `aggregates` the figures of each metric and how many rows they are of. */
   experiment: Experiment;

@@ -6,11 +6,11 @@ export interface ExportRecordsOptions extends OperationOptions, RunChoice {
   kind?: 'session' | 'trace' | 'span' | undefined;
   /** Default `jsonl`. */
   format?: 'jsonl' | 'jsonl_flat' | 'csv' | 'parquet' | undefined;
-  /** Of csv and parquet, by id; absent: all. */
+  /** Ids of the columns of a csv or parquet file; absent: all. */
   columns?: string[] | undefined;
   /** As a search has them. */
   filters?: Record<string, unknown>[] | undefined;
-  /** Of csv: begins the file with U+FEFF, which Excel needs to show letters beyond ASCII. */
+  /** Begins a csv file with U+FEFF, which Excel needs to show letters beyond ASCII. */
   byteOrderMark?: boolean | undefined;
   /** False: inputs and outputs as they were logged, also where there is a redacted one. */
   redact?: boolean | undefined;

@@ -3,7 +3,7 @@ import type { SessionFields } from './session.ts';
 import { failureOf } from './spans.ts';
 import type { TraceFields } from './trace.ts';
 
-/** What of a request and response of Express, or of one that is like it, is looked at. */
+/** The parts of a request and response of Express, or of a similar server, that are read. */
 export interface ExpressRequest {
   method: string;
   originalUrl?: string;
@@ -27,7 +27,7 @@ export interface RequestTracing<Request> {
   fields?: (request: Request) => TraceFields;
 }
 
-/** What was thrown while a request was answered. */
+/** Errors that were thrown while a request was answered. */
 const failures = new WeakMap<object, unknown>();
 
 /**

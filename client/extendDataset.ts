@@ -14,7 +14,7 @@ export interface DatasetExtension {
   datasetId: string;
   rowsMade: number | null;
   rowsAsked: number | null;
-  /** What the service says of it; at the end, how many rows were made. */
+  /** The service's message about the extension; at the end, how many rows were made. */
   message: string | null;
 }
 

@@ -8,7 +8,7 @@ export type BaselinePick = (typeof baselinePicks)[number];
 
 export const isBaselinePick = (word: string | undefined): word is BaselinePick => baselinePicks.some((pick) => pick === word);
 
-/** What an experiment must keep. */
+/** Limits that an experiment must keep. */
 export interface GateLimits {
   /** By name. `maxDrop`: the largest change for the worse against the baseline. */
   metrics?: Record<string, { maxDrop?: number | undefined; min?: number | undefined; max?: number | undefined }> | undefined;
@@ -86,7 +86,7 @@ export function checkGate(gate: GateLimits, hasBaseline: boolean): void {
 }
 
 /**
- * Whether an experiment keeps its limits, and is not worse than a baseline by more than it may.
+ * Decides whether an experiment keeps its limits, and is not worse than a baseline by more than it may.
  * @throws ValueError for an unknown option; NotFoundError, with `errorCode` 3511 where no experiment with the tag has ended; HttpStatusError with 409 for a run that has not ended, or of
  * which values are still to be computed
  */

@@ -65,7 +65,7 @@ class Host {
   private readonly path: string;
   /** Ends the rows and the asking for rows. */
   private readonly stop = new AbortController();
-  /** Of the rows that run. A signal for all of them would have more listeners than Node.js takes without a warning. */
+  /** The time limits of the rows that run. One signal for all of them would have more listeners than Node.js takes without a warning. */
   private readonly limits = new Set<AbortController>();
   /** Ends the posting of results, which may go on a little longer. */
   private readonly leave = new AbortController();
@@ -276,7 +276,7 @@ class Host {
           signal: this.leave.signal,
         });
         this.lastAnswer = Date.now();
-        // What was not recorded is no longer ours: it is on offer again.
+        // Rows that were not recorded no longer belong to this process: the service offers them again.
         for (const { ordinal } of batch) this.held.delete(ordinal);
         return;
       } catch (err) {

@@ -17,7 +17,7 @@ export interface RowWork<Input, Output> {
   warn(message: string): void;
 }
 
-/** What one row gave, as the service takes it. */
+/** The result of one row as the service takes it. */
 export interface RowReport {
   ordinal: number;
   output: string | null;
@@ -114,7 +114,7 @@ class StrayRejection extends Error {}
 
 type Ended<T> = { value: T } | { error: string };
 
-/** What `work` comes to, or why `limit` aborted first: its time is over, or everything is to stop. */
+/** Returns the result of `work`, or the reason for which `limit` aborted first: the row's time is over, or the run stops. */
 function within<T>(ms: number, limit: AbortController, work: () => Promise<T>): Promise<Ended<T>> {
   return new Promise((resolve) => {
     const onAbort = () => end({ error: messageOf(limit.signal.reason) });

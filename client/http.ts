@@ -148,7 +148,7 @@ function credentialsOf(options: ClientOptions, environment: Environment): Record
   throw new ValueError('no credentials: set SERVICE_API_KEY, or SERVICE_USERNAME and SERVICE_PASSWORD, or pass apiKey');
 }
 
-/** Of the text's UTF-8 bytes, as the header wants it; `btoa` alone takes no character beyond Latin-1. */
+/** Encodes the text's UTF-8 bytes for a header; `btoa` alone takes no character beyond Latin-1. */
 const base64 = (text: string): string => btoa(String.fromCodePoint(...new TextEncoder().encode(text)));
 
 function extraHeaders({ extraHeaders: text }: Environment): Record<string, string> {

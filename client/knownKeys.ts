@@ -1,8 +1,8 @@
 import { ValueError } from './errors.ts';
 
 /**
- * What is spelled wrong must not be taken for what is absent: a limit would be gone, a part of the rows be all of them. An instance of a class may
- * have what it likes.
+ * Refuses misspelt keys. A misspelt key would be read as an absent one: a limit would be lost, or a part of the rows become all of them. An instance
+ * of a class may have any keys.
  * @param where the key that holds the object, where it is not the outermost
  * @throws ValueError naming the first unknown key and the known one that is nearest to it
  */

@@ -140,7 +140,7 @@ export function loggingCallbacks() {
   };
 }
 
-/** Of what LangChain gives as `Serialized`: the name of the class, at the end of its id. */
+/** Returns the class name of a `Serialized` value of LangChain, which is the end of its id. */
 function nameOf(serialized: unknown): string {
   const { name, id } = (serialized ?? {}) as { name?: string; id?: string[] };
   return name ?? id?.at(-1) ?? 'run';
@@ -173,7 +173,7 @@ function messageOf(message: Message) {
 const contentOf = (output: unknown): unknown =>
   typeof (output as Message | undefined)?.getType === 'function' ? (output as Message).content : output;
 
-/** What LangChain puts into an object of its own, since it is none. */
+/** Unwraps a value that is not an object, which LangChain puts into one. */
 function without(name: string, value: unknown): unknown {
   const isWrapped = typeof value === 'object' && value !== null && Object.keys(value).join() === name;
   return isWrapped ? (value as Tree)[name] : value;

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ExperimentGroupResponse as GroupSchema } from '../shared/wire/experiments.ts';
+import type { ExperimentGroupResponse as GroupSchema } from '../shared/wire/experimentGroups.ts';
 import { Pages } from './pages.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 

@@ -9,7 +9,7 @@ export interface HostedRow<Input = unknown> {
   values: Record<string, unknown>;
   /** Position in the dataset, from 0. */
   ordinal: number;
-  /** Which repetition of the row this is, from 0. */
+  /** Repetition of the row, from 0. */
   trial: number;
   id: string;
   /** Aborts when the row's time is over or the experiment is stopped: hand it to what can be cut short. */
@@ -60,7 +60,7 @@ export type LocalScore =
 
 /** The meaning of the numbers of a metric. */
 export interface LocalScale {
-  /** Which of two numbers is better; without it neither is. */
+  /** The direction in which numbers are better; without it no number is. */
   direction?: 'higher' | 'lower' | undefined;
   /** Between which numbers the values lie, both included. A number outside of them is an error of the metric. */
   range?: { min: number; max: number } | undefined;

@@ -17,7 +17,7 @@ import { placeBelow } from './trace.ts';
 
 export interface CallDescription {
   kind: SpanKind;
-  /** What is known of the call before it ends. */
+  /** Fields of the span that are known before the call ends. */
   fields: SpanFields & { name: string };
   input: unknown;
   /** Adds to the span what a result says; `given` are the pieces of a stream. What it throws does not reach the caller. */

@@ -50,7 +50,7 @@ export function watched(value: unknown, place: SpanParent, observer: Observer): 
   return value;
 }
 
-/** What a stream gives, one after the other; bytes as text. */
+/** Collects the pieces of a stream in their order; bytes become text. */
 class Pieces {
   private readonly given: unknown[] = [];
   private readonly observer: Observer;

@@ -13,7 +13,7 @@ interface Calls {
   create: Create;
 }
 
-/** What of a client of OpenAI, or of one that is compatible, is looked at. */
+/** The parts of an OpenAI client, or of a compatible one, that are wrapped. */
 export interface OpenAIClient {
   chat?: { completions: Calls };
   responses?: Calls;

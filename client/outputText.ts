@@ -2,10 +2,10 @@ import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 import { isEmptyInJson, readable } from './texts.ts';
 
 /**
- * What a row's function gave, as the text that is recorded: texts as they are, and so dates, addresses and what else JSON has as a text; everything else
- * as JSON. Maps are objects, or lists of pairs where a key is no text; sets are lists; bigints are numbers with all their digits, NaN and infinite numbers
- * are written as they are called. What yields its parts one after the other (a generator, a stream) is read to its end: parts of text are joined, others
- * are a list. Null and undefined are no output.
+ * Returns the output of a row's function as the text to record. Texts stay as they are, and so do dates, addresses and other values that JSON writes as
+ * a text; everything else becomes JSON. Maps become objects, or lists of pairs when a key is no text; sets become lists. Bigints become numbers with all
+ * their digits, NaN and infinite numbers their names. A generator or a stream is read to its end: parts of text are joined, others form a list. Null and
+ * undefined are no output.
  * @throws TypeError for what would lose its content: a function, a symbol, an object of these alone or of a class that JSON shows as `{}`, a circular one
  */
 export async function outputText(given: unknown): Promise<string | null> {

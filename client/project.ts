@@ -2,13 +2,13 @@ import { readEnvironment } from './environment.ts';
 import { HttpStatusError, noneOf, ValueError } from './errors.ts';
 import { type Call, type ClientOptions, ServiceClient } from './http.ts';
 
-/** Which project an operation works in: exactly one of name and id. A parameter wins over SERVICE_PROJECT and SERVICE_PROJECT_ID. */
+/** The project that an operation works in: exactly one of name and id. A parameter wins over SERVICE_PROJECT and SERVICE_PROJECT_ID. */
 export interface ProjectChoice {
   projectName?: string | undefined;
   projectId?: string | undefined;
 }
 
-/** What every operation takes beside its own parameters. */
+/** Options of every operation, beside its own parameters. */
 export interface CallOptions {
   /** How to reach the service; a client made once can be shared. */
   client?: ServiceClient | ClientOptions | undefined;
@@ -16,7 +16,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What operations in a project take. */
+/** Options of operations in a project. */
 export interface OperationOptions extends ProjectChoice, CallOptions {}
 
 export function clientOf({ client: given, signal }: CallOptions): ServiceClient {
@@ -35,7 +35,7 @@ export function clientOf({ client: given, signal }: CallOptions): ServiceClient 
  * @throws ValueError when the choice is missing or double, or there is no such project.
  */
 export async function resolveProject(client: ServiceClient, choice: ProjectChoice, call: Call = {}): Promise<string> {
-  const chosenOne = chosen(choice);
+  const chosenOne = chooseProject(choice);
   const id = await findProject(client, chosenOne, call);
   if (id === undefined) throw new ValueError(`there is no project called ${JSON.stringify(chosenOne.projectName)}`);
   return id;
@@ -46,7 +46,7 @@ export async function resolveProject(client: ServiceClient, choice: ProjectChoic
  * @throws ValueError when the choice is missing or double, there is no project of the id, or none may be made.
  */
 export async function resolveProjectForLogs(client: ServiceClient, choice: ProjectChoice, call: Call = {}): Promise<string> {
-  const chosenOne = chosen(choice);
+  const chosenOne = chooseProject(choice);
   const name = chosenOne.projectName;
   const find = () => findProject(client, chosenOne, call);
   const found = await find();
@@ -110,7 +110,7 @@ export async function makeForLog(
   }
 }
 
-function chosen({ projectName, projectId }: ProjectChoice): ProjectChoice {
+function chooseProject({ projectName, projectId }: ProjectChoice): ProjectChoice {
   if (projectName && projectId) throw new ValueError('give the project by name or by id, not both');
   if (projectName || projectId) return projectName ? { projectName } : { projectId };
   const environment = readEnvironment();

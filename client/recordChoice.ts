@@ -8,7 +8,7 @@ export interface RunChoice {
   metricsTestingId?: string | undefined;
 }
 
-/** Which records an operation is about. */
+/** The records that an operation is about. */
 export interface RecordChoice extends OperationOptions, RunChoice {
   /** Default `traces`. */
   kind?: 'traces' | 'spans' | 'sessions' | undefined;

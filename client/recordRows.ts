@@ -1,7 +1,7 @@
 import { parseWithBigInts } from '../shared/wire/longNumbers.ts';
 import type { LeasedRow } from './hostedRow.ts';
 
-/** Whether a leased row is this record. The service keeps what is no cell kind as its JSON text, so values are compared by what they stand for. */
+/** True when the leased row is this record. The service stores a value that is no cell kind as its JSON text, so values are compared by their meaning. */
 export function isRowOf(row: LeasedRow, record: Record<string, unknown> | undefined): boolean {
   if (!record) return false;
   // Most values are the same text, and to find out that a text is no JSON takes 10 µs.

@@ -20,11 +20,11 @@ export interface RerunExperimentOptions<Input = unknown, Output = unknown> exten
   rows?: 'missing' | 'failed' | { ids?: string[]; ordinals?: number[]; trials?: number[] } | undefined;
   /** In place of `rows`: what has no value of this metric that counts. */
   metric?: string | undefined;
-  /** Of `metric`: values that are not there, that failed, or that are older than their row or made by another version; all by default. */
+  /** With `metric`, the values to make again: missing ones, failed ones, and ones older than their row or made by another version; all by default. */
   state?: ('missing' | 'failed' | 'stale')[] | undefined;
-  /** Of `metric`: compute the values alone and keep the outputs (`scores`, the default), or run the rows again. */
+  /** With `metric`: compute the values alone and keep the outputs (`scores`, the default), or run the rows again. */
   again?: 'scores' | 'rows' | undefined;
-  /** What runs the rows, where the experiment has a function of the caller as its runner. */
+  /** Runs the rows when the experiment's runner is a function of the caller. */
   function?: ((input: Input, row: HostedRow<Input>) => Output | Promise<Output>) | undefined;
   /** With `function`: the metrics that are computed in this process. */
   metrics?: readonly LocalMetric<Input, Awaited<Output>>[] | undefined;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { RowSelectionReply, RowSelectionRequest } from '../shared/wire/rowSelection.ts';
 import { meaning } from './recordRows.ts';
 
-/** Which rows of a dataset or list of records are run: those that fit `filter`, `ids` or `ordinals`, of these a sample, of these the first. */
+/** The rows of a dataset or list of records that are run: those that fit `filter`, `ids` or `ordinals`, of these a sample, of these the first. */
 export interface RowSelection {
   /** All of them must hold; `operator` is `contains` by default. */
   filter?: { columnName: string; operator?: 'eq' | 'ne' | 'contains'; value: string }[] | undefined;
@@ -36,7 +36,7 @@ export function selectionToWire({
   };
 }
 
-/** Whether rows that a run has frozen may be those of a selection; of lists the lengths are known alone. */
+/** True when the rows that a run has frozen may be those of a selection. Of lists only the lengths are known. */
 export function mayBeOf(frozen: RowSelectionReply | null, asked: RowSelection | undefined): boolean {
   if (!frozen || !asked) return !frozen && !asked;
   const { filter, ids, ordinals, sample, limit, sameAs } = asked;

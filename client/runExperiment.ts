@@ -8,9 +8,9 @@ import { chooseScorers, isLocal, scalesOf, type TakenNames } from './chooseMetri
 import { type ChosenPrompt, choosePrompt, isPromptOf } from './choosePrompt.ts';
 import { compareExperiments } from './compareExperiments.ts';
 import { groupKeys } from './createExperiment.ts';
-import { readEnvironment } from './environment.ts';
 import { ConnectionError, ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import { withAggregates } from './experimentAggregates.ts';
+import { experimentLink } from './experimentLink.ts';
 import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 import { gateExperiment, isBaselinePick, mayDrop } from './gateExperiment.ts';
 import { searchExperiments } from './getExperiments.ts';
@@ -126,7 +126,7 @@ class ExperimentRun<Input, Output> {
     return this.results(experiment, false, end);
   }
 
-  /** What refuses the start leaves no experiment behind that holds the name and never ran. */
+  /** Deletes an experiment whose start was refused, so that none is left that holds the name and never ran. */
   private async takeBack(experiment: ExperimentResponse, err: unknown): Promise<never> {
     // A request that never got an answer may have started it.
     if (!(err instanceof ConnectionError) && !(err instanceof HttpStatusError && err.status >= 500)) {
@@ -204,12 +204,14 @@ class ExperimentRun<Input, Output> {
 
   private start(experiment: ExperimentResponse, process: string | undefined): Promise<z.output<typeof RunReply>> {
     const { rows, client } = this.chosen;
+    const scales = scalesOf(this.localMetrics()).map(([name, { direction, range }]) => ({ name, direction, range }));
     const body = {
-      runner: this.runner(),
+      // The service knows the settings of a version that was given by its id alone.
+      runner: this.chosen.prompt && !this.promptSettings() ? undefined : this.runner(),
       process,
       ...('records' in rows ? { records: rows.records } : {}),
       ...this.settings(),
-      logged_metrics: scalesOf(this.localMetrics()).map(([name, { direction, range }]) => ({ name, direction, range })),
+      ...(scales.length > 0 ? { logged_metrics: scales } : {}),
     };
     // Asked again while the run goes on, the service gives that run.
     return client
@@ -282,7 +284,7 @@ class ExperimentRun<Input, Output> {
     return { kind: 'prompt_template', prompt_template_version_id: versionId, prompt_settings: this.promptSettings() };
   }
 
-  /** What is given, over the settings of the template's version. Undefined where neither is known: the service takes those of the version. */
+  /** Returns the given settings over those of the template's version. Undefined when neither is known: the service takes those of the version. */
   private promptSettings(): Record<string, unknown> | undefined {
     const base = this.chosen.prompt?.known?.settings;
     const { promptSettings } = this.options;
@@ -291,6 +293,7 @@ class ExperimentRun<Input, Output> {
 
   private settings() {
     const { trials, concurrency, rowTimeLimitMs, maxCallAttempts, pauseAfterFailures, pauseAfterProviderFailures } = this.options;
+    const { limits, failedRows } = this.options;
     return {
       rows: this.options.rows && selectionToWire(this.options.rows),
       trials,
@@ -299,6 +302,8 @@ class ExperimentRun<Input, Output> {
       max_call_attempts: maxCallAttempts,
       pause_after_failures: pauseAfterFailures,
       pause_after_provider_failures: pauseAfterProviderFailures,
+      limits: limits && settingsKeys({ ...limits }),
+      failed_rows: failedRows,
     };
   }
 
@@ -321,7 +326,7 @@ class ExperimentRun<Input, Output> {
       end ?? progressOf(this.runPath(created), this.options.signal),
     ]);
     this.options.onProgress?.(progress);
-    const link = `${readEnvironment().consoleUrl?.replace(/\/+$/, '') ?? client.apiUrl}${this.path(created)}`;
+    const link = experimentLink(client.apiUrl, this.chosen.projectId, created.id);
     const results = { experiment, progress, message: messageOf(experiment, progress, link), link, resumed };
     if (progress.settings_not_sent?.length)
       client.logger.warn(`promptSettings that the model was not sent: ${progress.settings_not_sent.join(', ')}`);
@@ -330,7 +335,7 @@ class ExperimentRun<Input, Output> {
   }
 }
 
-/** Of what is wrong with the parameters the service knows more than this process: models, limits, forms of settings. */
+/** Turns a 422 into an error about the parameters: the service knows models, limits and forms of settings that this process does not. */
 function wrongParameter(err: unknown): never {
   throw err instanceof HttpStatusError && err.status === 422 ? new ValueError(err.message, { cause: err }) : err;
 }

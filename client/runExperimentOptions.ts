@@ -12,6 +12,15 @@ import type { OperationOptions } from './project.ts';
 import type { PromptSettings } from './promptSettings.ts';
 import type { RowSelection } from './rowSelection.ts';
 
+/** An absent limit does not limit. */
+export interface CallLimits {
+  /** Calls in flight. */
+  concurrency?: number | undefined;
+  requestsPerMinute?: number | undefined;
+  /** Input and output. */
+  tokensPerMinute?: number | undefined;
+}
+
 export interface RunExperimentOptions<Input = unknown, Output = unknown>
   extends OperationOptions,
     ExperimentGroupChoice,
@@ -20,7 +29,7 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
   /** The same as `projectName`. */
   project?: string | undefined;
 
-  // What runs the rows: one of these, or none where the dataset's column `generated_output` has the answers: those are recorded and scored.
+  // One of these runs the rows. Without any, the dataset's column `generated_output` has the answers, which are recorded and scored.
   /** A prompt template, rendered for each row and sent to a model by the service. */
   promptTemplate?: PromptChoice | undefined;
   /** A function in this process; gets the row's input and the row, gives the output. Calls of functions wrapped by `log` become its spans. */
@@ -42,7 +51,7 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
    */
   onError?: ((error: unknown) => void) | undefined;
 
-  /** Which rows are run; all of them by default. They are frozen when the run starts. */
+  /** The rows that are run; all of them by default. They are frozen when the run starts. */
   rows?: RowSelection | undefined;
   /** Times that each row is run, 1 by default; its aggregates then say how far the trials of a row agree. */
   trials?: number | undefined;
@@ -56,6 +65,10 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
   pauseAfterFailures?: number | undefined;
   /** The same, of rows that failed because their provider is down or refuses whatever it is asked. */
   pauseAfterProviderFailures?: number | undefined;
+  /** The limits of the run's model calls, in place of those of their integration. */
+  limits?: CallLimits | undefined;
+  /** The value of failed rows in the figures: none (`omit`, the default), or the worst of the metric. */
+  failedRows?: 'omit' | 'worst' | undefined;
   /**
    * False: do not wait for the end. A run of the service is left to itself; with a function this process stays until every row is recorded, and
    * does not wait for the scores. Default true.
@@ -75,7 +88,7 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
    * ended. With a gate also `newest`, `approved` or `passed`: which of the earlier runs of its own series.
    */
   baseline?: string | undefined;
-  /** What the experiment must keep: `gate` of the result says whether it does. */
+  /** Limits that the experiment must keep: `gate` of the result says whether it does. */
   gate?: GateLimits | undefined;
   /** Stops waiting and starting rows. The run itself stays: the same call goes on with it later. */
   signal?: AbortSignal | undefined;
@@ -87,7 +100,7 @@ const ofAnExperiment = {
   ...{ dataset: true, datasetName: true, datasetId: true, rows: true, trials: true, metrics: true, baseline: true, gate: true },
   ...{ function: true, promptTemplate: true, promptSettings: true, module: true, url: true, headers: true, experimentTags: true },
   ...{ concurrency: true, rowTimeLimitMs: true, maxCallAttempts: true },
-  ...{ pauseAfterFailures: true, pauseAfterProviderFailures: true },
+  ...{ pauseAfterFailures: true, pauseAfterProviderFailures: true, limits: true, failedRows: true },
 } satisfies Partial<Record<keyof RunExperimentOptions, true>>;
 
 const ofOneRun = {
@@ -102,7 +115,8 @@ export function checkDefinitionKeys(definition: object): void {
   checkKeysWithin(definition);
 }
 
-function checkKeysWithin({ rows, gate, metrics, promptTemplate: prompt }: Partial<RunExperimentOptions>): void {
+function checkKeysWithin({ rows, gate, limits, metrics, promptTemplate: prompt }: Partial<RunExperimentOptions>): void {
+  refuseUnknownKeys(limits, ['concurrency', 'requestsPerMinute', 'tokensPerMinute'], 'limits');
   // A template with an id is one as the service gives it, with all its keys.
   if (typeof prompt === 'object' && prompt && !Array.isArray(prompt) && !('id' in prompt))
     refuseUnknownKeys(prompt, ['name', 'template', 'versionId'], 'promptTemplate');
@@ -128,7 +142,7 @@ export function checkRunOptions<I, O>(options: RunExperimentOptions<I, O>): stri
   if (options.project && options.projectName) throw new ValueError('project and projectName are the same: give one');
   const runners = (['promptTemplate', 'function', 'module', 'url'] as const).filter((key) => options[key]);
   if (runners.length > 1) throw new ValueError(`only one thing can run the rows; given: ${runners.join(', ')}`);
-  // Of a dataset that is stored the service knows the columns.
+  // The service alone knows the columns of a stored dataset.
   if (runners.length === 0 && (Array.isArray(options.dataset) ? !holdAnswers(options.dataset) : !namesDataset(options)))
     throw new ValueError(
       'name what runs the rows: promptTemplate, function, module or url; or give rows with a column generated_output, which holds their answers',

@@ -6,7 +6,17 @@ import { type CallOptions, clientOf } from './project.ts';
 /** One of the providers with its settings, in the interface's spelling. A `custom` one with a `name` is one of several. */
 export type IntegrationSettings =
   | { provider: 'openai'; settings: { token: string; organization_id?: string | null | undefined } }
-  | { provider: Exclude<IntegrationProvider, 'openai' | 'custom'>; settings: { token: string; [setting: string]: unknown } }
+  | {
+      provider: 'aws_bedrock' | 'aws_sagemaker';
+      settings: {
+        token: { aws_access_key_id: string; aws_secret_access_key: string; aws_session_token?: string | null | undefined };
+        [setting: string]: unknown;
+      };
+    }
+  | {
+      provider: Exclude<IntegrationProvider, 'openai' | 'custom' | 'aws_bedrock' | 'aws_sagemaker'>;
+      settings: { token: string; [setting: string]: unknown };
+    }
   | { provider: 'custom'; name?: string; settings: z.input<typeof CustomIntegrationCreate> };
 
 /** Connects a provider of models, or changes how it is connected. @throws HttpStatusError 422 for settings that cannot be right. */

@@ -38,7 +38,7 @@ export class Session {
     return withContext(this.context(), work);
   }
 
-  /** What changes in a context that is of this session. */
+  /** Returns the parts of a context that this session replaces. */
   context() {
     return { logger: this.logger, sessions: new Map(currentContext().sessions).set(this.logger, this) };
   }

@@ -1,8 +1,8 @@
 const KEY = Symbol.for('assay.client');
 
 /**
- * What all copies of this module in one process share: a bundle, or a package that exists as ES module and as CommonJS, may bring several. Made at the
- * first use. A change of what is kept under a name needs a new name, since the copies may be of different versions.
+ * Returns a value that all copies of this module in one process share: a bundle, or a package that exists as ES module and as CommonJS, may bring
+ * several copies. The first use makes it. When its shape changes the name must change, because the copies may be of different versions.
  */
 export function shared<T>(name: string, make: () => T): T {
   const global = globalThis as { [KEY]?: Map<string, unknown> };

@@ -5,13 +5,13 @@ import { asText, thrownText } from './texts.ts';
 
 export type SpanKind = LoggedSpan['type'];
 
-/** What can be said of a span beside its input, output and children. Absent keys are left to the service. */
+/** Fields of a span beside its input, output and children. The service fills in absent ones. */
 export interface SpanFields {
   name?: string;
   tags?: string[];
   metadata?: Record<string, string>;
   statusCode?: number;
-  /** What went wrong. */
+  /** The error of the span. */
   errorMessage?: string;
   /** Model, tokens and the like of an llm span. */
   model?: string;
@@ -29,7 +29,7 @@ export interface SpanFields {
   metrics?: Record<string, unknown>;
 }
 
-/** What spans are below of: a trace, a span, or the row of an experiment. */
+/** The parent of spans: a trace, a span, or the row of an experiment. */
 export interface SpanParent {
   children: OpenSpan[];
   /** Absent at the top. */
@@ -85,7 +85,7 @@ function topOf(place: SpanParent): SpanParent {
   return top;
 }
 
-/** What a span of this kind does below itself belongs beside it: the interface lets llm and control spans have no spans of their own. */
+/** True for kinds that hold spans. The interface lets llm and control spans have none: spans within them are logged beside them. */
 export const holdsSpans = (kind: SpanKind): boolean => kind !== 'llm' && kind !== 'control';
 
 /** The span with those below it, as it is sent. One that has not ended is sent as it is now. */
@@ -130,11 +130,11 @@ export function branchToWire(span: OpenSpan): LoggedSpan {
   return wire;
 }
 
-/** What a record of a failure says of it; nothing where there is none. */
+/** Returns the error of a record as the service takes it; no field where there is none. */
 export const errorOf = ({ errorMessage }: { errorMessage?: string | undefined }) =>
   errorMessage === undefined ? {} : { error_message: errorMessage };
 
-/** What a record of what threw `error` says. A status of HTTP that the error carries is kept. */
+/** Describes a record whose work threw `error`. An HTTP status that the error carries is kept. */
 export function failureOf(error: unknown): { output: string; errorMessage: string; statusCode: number } {
   const { status, statusCode = status } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
   const isHttpFailure = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 600;

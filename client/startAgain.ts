@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { RunReply, RunRequest } from '../shared/wire/experimentRuns.ts';
 import type { ServiceClient } from './http.ts';
 
-/** What of an experiment runs once more, and the process that runs its rows where that is not the service. */
+/** The rows of an experiment to run once more, and the process that runs them unless the service does. */
 export type StartAgainOptions = Pick<z.input<typeof RunRequest>, 'rows_to_run' | 'process'>;
 
 /**

@@ -47,10 +47,10 @@ function nameOf(value: object): string {
 /** Characters of what is said of a thrown value. */
 const MAX_CHARACTERS = 10_000;
 
-/** What was thrown, which may be anything, for people to read: an error by its name and message, another object by its message or as JSON. */
+/** Describes a thrown value, which may be anything: an error by its name and message, another object by its message or as JSON. */
 export function thrownText(thrown: unknown): string {
   try {
-    return said(thrown).slice(0, MAX_CHARACTERS);
+    return textOfThrown(thrown).slice(0, MAX_CHARACTERS);
   } catch {
     return 'something was thrown that is no text';
   }
@@ -72,9 +72,9 @@ function withCauses(error: Error, seen: Set<unknown>): string {
 }
 
 const inWords = (thrown: unknown, seen: Set<unknown>): string =>
-  seen.size > MAX_CAUSES ? 'more' : thrown instanceof Error ? withCauses(thrown, seen) : said(thrown);
+  seen.size > MAX_CAUSES ? 'more' : thrown instanceof Error ? withCauses(thrown, seen) : textOfThrown(thrown);
 
-function said(thrown: unknown): string {
+function textOfThrown(thrown: unknown): string {
   if (thrown instanceof Error) return withCauses(thrown, new Set());
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
   const { message } = thrown as { message?: unknown };

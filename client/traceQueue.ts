@@ -49,7 +49,7 @@ export class TraceQueue implements Unsent {
   private readonly warnings: RareWarnings;
   private waiting: Waiting[] = [];
   private onTheWay = 0;
-  /** Of what waits or is on its way. */
+  /** Characters of the traces that wait or are being sent. */
   private characters = 0;
   private sending: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;

@@ -6,7 +6,7 @@ import { mayBeOf, type RowSelection } from './rowSelection.ts';
 
 type Progress = z.output<typeof ProgressReply>;
 
-/** What an experiment must have to be the one that a script left unfinished. */
+/** The properties by which a script finds the experiment that it left unfinished. */
 export interface Likeness {
   name: string;
   runner: z.output<typeof RunnerRequest>['kind'];

@@ -28,7 +28,7 @@ const PROJECT = 'demo';
 const DATASET = 'word problems';
 const INTEGRATION = 'stand-in';
 const METRICS = ['numeric_match', 'exact_match', 'latency', 'total_tokens'];
-/** What the two are compared by. Times differ from run to run, and each further metric makes the correction stricter. */
+/** Metrics that the two are compared by. Times differ from run to run, and each further metric makes the correction stricter. */
 const DECIDING = ['numeric_match', 'exact_match'];
 const CONCURRENCY = 5;
 const usualPorts = { api: 8088, temporalUi: 8233 };
@@ -193,13 +193,27 @@ function sayLinks(service: Service, runs: readonly ExperimentRunResults[]): void
   say('\nTo look around, start the service again on the same data:\n');
   say(`  ${startCommand(service)}\n`);
   const pages = runs.map(({ link, experiment }) => `${link} (${experiment.name})`);
+  for (const { comparison, experiment } of runs)
+    if (comparison) say(`  comparison    ${comparisonLink(service, experiment.project_id, comparison)}`);
   say(`  experiments   ${pages.join('\n                ')}`);
-  say(`  console       ${service.publicUrl}/console`);
   say(`  API docs      ${service.publicUrl}/docs`);
   say(`  Temporal UI   ${runs.map((run) => `${ofRun(run)} (${run.experiment.name})`).join('\n                ')}`);
   say(
-    `  log in        as ${service.email} with the password of ${join(dataDir, 'credentials.json')}, or in the console with its API key`,
+    `  sign in       as ${service.email} with the password of ${join(dataDir, 'credentials.json')}, or in the console with its API key`,
   );
+}
+
+/** Where the console shows a comparison by the metrics that decide. */
+function comparisonLink({ publicUrl }: Service, projectId: string, comparison: ExperimentComparison): string {
+  const { baseline, experiments, comparisons } = comparison;
+  const idOf = (metric: string) => comparisons.find((one) => one.metric === metric)?.metric_id ?? metric;
+  const query = new URLSearchParams({
+    base: baseline.id,
+    with: JSON.stringify(experiments.map(({ id }) => id)),
+    only: JSON.stringify(DECIDING.map(idOf)),
+    metric: idOf('numeric_match'),
+  });
+  return `${publicUrl}/console/p/${projectId}/compare?${query}`;
 }
 
 /** Starts the service where it was: ports are named only where they are not the usual ones. */

@@ -3,7 +3,9 @@ import { openAccounts } from './accounts/openAccounts.ts';
 import { createAnnotationReads } from './annotations/createAnnotationReads.ts';
 import { createAssetAccess } from './assets/assetAccess.ts';
 import type { Environment } from './childProcesses/childEnvironment.ts';
-import { codeIsolation } from './childProcesses/codeIsolation.ts';
+import { codeIsolation, otherUser } from './childProcesses/codeIsolation.ts';
+import { createCodeSandbox } from './codeMetrics/codeSandbox.ts';
+import { pyodideFolder, sandboxProgram } from './codeMetrics/sandboxProcess.ts';
 import { openComparisons } from './comparison/openComparisons.ts';
 import { allowsLoopback, type Config } from './config/config.ts';
 import type { ExtensionWorkflows } from './datasetExtensions/extension.ts';
@@ -15,8 +17,12 @@ import { retryingCallGate } from './experiments/retryingCallGate.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
 import type { GateRequest } from './gate/gate.ts';
 import { gateExperiment } from './gate/gateExperiment.ts';
+import { newId } from './identifiers/ids.ts';
 import { openIntegrations } from './integrations/openIntegrations.ts';
+import { parseSecretKeys } from './integrations/secrets.ts';
 import type { RecurringJob } from './maintenance/recurringJob.ts';
+import { openPlayground } from './playground/openPlayground.ts';
+import { openPlaygroundLimits } from './playground/playgroundLimits.ts';
 import { openPrices } from './prices/openPrices.ts';
 import { openProjects } from './projects/openProjects.ts';
 import { createExpiries, withoutExpired } from './projects/retention.ts';
@@ -25,8 +31,12 @@ import { handlerClasses } from './providers/handlers/handlerProcess.ts';
 import { createModelCaller } from './providers/modelCaller.ts';
 import { columnFinder } from './records/findColumn.ts';
 import { openRecords } from './records/openRecords.ts';
+import { createJudgeDrafts } from './scorers/draftJudge.ts';
+import { createCodeGenerations } from './scorers/generateCode.ts';
 import { openScorers } from './scorers/openScorers.ts';
+import { presetById } from './scorers/presets.ts';
 import { withUnaskedMetrics } from './scorers/unaskedMetrics.ts';
+import { createCodeValidations } from './scorers/validateCode.ts';
 import { lacksAny } from './scoring/lacksAny.ts';
 import { openScoring } from './scoring/openScoring.ts';
 import type { ScoringWorkflows } from './scoring/scoring.ts';
@@ -57,19 +67,25 @@ import type { Stores } from './stores/open.ts';
 import { postgresAccounts } from './stores/postgres/accounts.ts';
 import { postgresAnnotations } from './stores/postgres/annotations.ts';
 import { postgresAssets } from './stores/postgres/assetAccess.ts';
+import { postgresCodeGenerations } from './stores/postgres/codeGenerations.ts';
+import { postgresCodeValidations } from './stores/postgres/codeValidations.ts';
 import { postgresDatasetExtensions } from './stores/postgres/datasetExtensions.ts';
 import { datasetStore } from './stores/postgres/datasets.ts';
 import { postgresDefaultJudges } from './stores/postgres/defaultJudges.ts';
 import { postgresExperiments } from './stores/postgres/experimentStore.ts';
 import { postgresRunLedger } from './stores/postgres/experiments.ts';
+import { postgresFiles } from './stores/postgres/files.ts';
 import { postgresFrozenMetrics } from './stores/postgres/frozenMetrics.ts';
+import { postgresHealthScores } from './stores/postgres/healthScores.ts';
 import { postgresHeldUpdates } from './stores/postgres/heldUpdates.ts';
 import { postgresIntegrations } from './stores/postgres/integrations.ts';
+import { postgresJudgeDrafts } from './stores/postgres/judgeDrafts.ts';
 import { advisoryLocks } from './stores/postgres/locks.ts';
 import { postgresLogStreams } from './stores/postgres/logStreams.ts';
 import { postgresMetricsTestingRuns } from './stores/postgres/metricsTestingRuns.ts';
 import { postgresOfferedRows } from './stores/postgres/offeredRows.ts';
 import { postgresOutdatedAggregates } from './stores/postgres/outdatedAggregates.ts';
+import { postgresPlaygroundCalls } from './stores/postgres/playgroundCalls.ts';
 import { postgresProjects } from './stores/postgres/projects.ts';
 import { promptStore } from './stores/postgres/prompts.ts';
 import { postgresDeletedRows, postgresDeletionRequests, postgresErasures } from './stores/postgres/recordDeletions.ts';
@@ -82,7 +98,7 @@ import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type Domain = ReturnType<typeof assembleDomain>;
 
-/** What the api and the workers both stand on: every module, opened over the stores and the other modules. */
+/** Opens every module over the stores and the other modules. The api and the workers both stand on them. */
 export function assembleDomain(
   opened: Stores,
   workflows: RunWorkflows & ScoringWorkflows & ExtensionWorkflows,
@@ -108,11 +124,11 @@ export function assembleDomain(
 
   const accounts = openAccounts({
     accounts: postgresAccounts(database),
-    secretKeys,
+    secretKeys: parseSecretKeys(secretKeys),
     logins: coordination.logins,
     attempts: coordination.attempts,
   });
-  const assets = createAssetAccess(postgresAssets(database));
+  const assets = createAssetAccess(postgresAssets(database), (id) => presetById(id) !== undefined);
   const integrations = openIntegrations(postgresIntegrations(database), secretKeys, {
     allow: config.OUTBOUND_ALLOW,
     allowLoopback: clickhouse.isEmbedded && allowsLoopback(config),
@@ -124,8 +140,10 @@ export function assembleDomain(
     coordination.waits.publish(runId, wait).catch((err: unknown) => log.debug({ err }, 'what a run waits for was not shown'));
   });
   const prices = openPrices(integrations.store);
+  const files = postgresFiles(database);
   const models = createModelCaller({
     prices,
+    files,
     integrations: integrations.store,
     openSecrets: integrations.openSecrets,
     outbound: integrations.outbound,
@@ -200,7 +218,27 @@ export function assembleDomain(
     firstLogMakes: config.FIRST_LOG_MAKES,
     log,
   });
+  const playgroundBudget = openPlaygroundLimits({
+    store: postgresPlaygroundCalls(database),
+    prices,
+    now: () => new Date(),
+    log,
+  });
+  const playground = openPlayground({
+    ...{ prompts, assets, models, logStreams: projects.logStreams, writer: records.writer },
+    budget: playgroundBudget,
+    log,
+  });
+  const sandbox = createCodeSandbox({
+    isOn: config.CODE_METRICS,
+    processes: config.CODE_METRIC_PROCESSES,
+    callMs: config.CODE_METRIC_SECONDS * 1_000,
+    memoryMb: config.CODE_METRIC_MEMORY_MB,
+    user: () => otherUser(config, sandboxProgram, pyodideFolder),
+    onBroken: (err) => log.error({ err }, 'no Python interpreter could be started, so metrics of code have no values'),
+  });
   const scoring = openScoring({
+    sandbox,
     scorings,
     marks,
     workflows,
@@ -210,6 +248,7 @@ export function assembleDomain(
     records,
     stream: clickhouseRecordStream(clickhouse),
     expiries,
+    asksAgain: config.JUDGE_ASKS_AGAIN,
     log,
   });
   const experiments = openExperiments({
@@ -224,9 +263,11 @@ export function assembleDomain(
     datasets,
     prompts,
     models,
+    prices,
     outbound: integrations.outbound,
     keyRing: integrations.keyRing,
     scorers,
+    sandbox,
     scorings,
     marks,
     lacksAny: (run, of) => lacksAny({ marks, metrics: scoring.metrics }, run, of),
@@ -289,6 +330,30 @@ export function assembleDomain(
     expiries,
     records,
     projects,
+    playground,
+    playgroundBudget,
+    sandbox,
+    files,
+    healthScores: postgresHealthScores(database),
+    judgeDrafts: createJudgeDrafts({
+      models,
+      store: postgresJudgeDrafts(database),
+      newId,
+      onError: (err) => log.warn({ err }, 'a judge could not be written, or not stored'),
+    }),
+    codeValidations: createCodeValidations({
+      store: postgresCodeValidations(database),
+      sandbox,
+      newId,
+      onError: (err) => log.warn({ err }, 'what came of a check of code could not be stored'),
+    }),
+    codeGenerations: createCodeGenerations({
+      store: postgresCodeGenerations(database),
+      sandbox,
+      models,
+      newId,
+      onError: (err) => log.warn({ err }, 'the code of a metric could not be written'),
+    }),
     scoring,
     experimentStore,
     experiments,
@@ -307,6 +372,7 @@ export function assembleDomain(
       await scoring.stop();
       await experiments.stop();
       await comparisons.stop();
+      await sandbox.close();
     },
   };
 }

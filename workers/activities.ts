@@ -24,16 +24,15 @@ import {
   type RunPlan,
   type RunSummary,
 } from '../shared/experiments/workflow.ts';
-import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+import { asksJudges, type EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 import { activityLease } from './activityLease.ts';
 import { currentRun } from './currentRun.ts';
 import { mustGiveUp } from './giveUp.ts';
-import { type ScoreRangeDeps, scoreRange } from './scoreRange.ts';
 
 export interface ActivityDeps {
   ledger: RunLedger;
   workflows: RunWorkflows;
-  /** What several processes share: the run's slots. */
+  /** Shares the run's slots between processes. */
   coordination: Pick<Coordination, 'concurrency'>;
   rows: RunRowReader;
   rowLog: RowLog;
@@ -47,10 +46,9 @@ export interface ActivityDeps {
   freezeMetrics(run: ExperimentRun): Promise<EnabledMetric[]>;
   /** The rows that the run was asked to run again, frozen at the first call of its workflow. */
   freezeRerun(run: ExperimentRun): Promise<void>;
-  scoring: ScoreRangeDeps;
   /** Says how many rows of a part of the run this worker has in its hands. */
   publishRunning(run: ExperimentRun, part: string, rowsRunning: number): void;
-  /** What is recorded so far. */
+  /** Counts the rows that are recorded so far. */
   countRows(run: ExperimentRun): Promise<RunSummary>;
   /** Removes what a crash may have left beside the recorded traces, computes the aggregates. */
   settleRecords(run: ExperimentRun): Promise<unknown>;
@@ -80,7 +78,7 @@ const rowsPerPass = (rowCount: number): number => Math.min(250, Math.max(1, Math
 const CHUNKS_PER_WORKER = 2;
 
 /**
- * What the workflows may ask for. Each is a thin shell over the domain and safe to run twice.
+ * Creates the activities of the workflows. Each is a thin shell over the domain and safe to run twice.
  * Histories have the names of these methods, their inputs and their answers: see docs/deploys.md.
  * @param ending aborts when the worker ends. Its activities are cancelled then; one that its workflow has already cancelled gets no second signal
  */
@@ -95,9 +93,9 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
   const stillGiven = async (run: ExperimentRun, chunk: Chunk, context: Context): Promise<Chunk> => {
     // A reset gives a chunk that was under way out again, as it was at first.
     const isFirst = context.info.attempt === 1 && context.info.workflowExecution?.runId === chunk.runId;
-    if (chunk.chunk === undefined || isFirst) return chunk;
+    if (isFirst) return chunk;
     const workflow = await deps.workflows.progress(run);
-    const to = workflow?.chunks?.find((one) => one.chunk === chunk.chunk)?.to;
+    const to = workflow?.chunks.find((one) => one.chunk === chunk.chunk)?.to;
     return to === undefined ? chunk : { ...chunk, to };
   };
 
@@ -146,8 +144,8 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
           concurrency: run.settings.concurrency,
           runsRows: runsRows(run),
           metrics: metrics.map((metric) => metric.name),
-          scoresAlong: metrics.length > 0 && metrics.every((metric) => metric.needs === 'code'),
-          ...(metrics.some((metric) => metric.needs === 'code') ? { codeAlong: rowsPerPass(run.rowCount) } : {}),
+          scoresAlong: metrics.length > 0 && !metrics.some(asksJudges),
+          ...(!metrics.every(asksJudges) ? { codeAlong: rowsPerPass(run.rowCount) } : {}),
           chunksAtOnce: await chunksAtOnce(run),
         };
       }),
@@ -163,7 +161,6 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         const lease = activityLease(context, deps);
         const stopping = AbortSignal.any([context.cancellationSignal, lease.lost]);
         const slots = rowSlots(deps.coordination.concurrency, run.experimentId, run.settings.concurrency);
-        const recorded = { from: chunk.from, to: chunk.from };
         let running = 0;
         let publishedAt = 0;
         let lookedAt = Date.now();
@@ -181,14 +178,13 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         };
         const report = async (): Promise<ProgressReport> => {
           const { rows, failedRows, costUsd } = await deps.countRows(run);
-          return { rowsDone: rows, rowsFailed: failedRows, costUsd, recorded };
+          return { rowsDone: rows, rowsFailed: failedRows, costUsd };
         };
         const reports = reportTo(run, chunk.startedAt, report, () => {
           publish();
           heedSettings();
         });
         const onProgress = (progress: ChunkProgress) => {
-          recorded.to = progress.recordedTo;
           // A caller leases more rows than it runs, so that it never waits for the next.
           running = Math.min(progress.running, slots.limit);
           if (Date.now() - publishedAt >= PUBLISH_MS) publish();
@@ -196,7 +192,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         const handOver = async (to: number) => {
           const { chunk: number, token } = chunk;
           // One that the server has given up has a successor that runs all of these rows: handed over, they would be run twice.
-          if (number === undefined || token === undefined || context.cancellationDetails?.notFound) return;
+          if (context.cancellationDetails?.notFound) return;
           const isMine = await lease.confirm(AbortSignal.any([lease.lost, AbortSignal.timeout(HAND_OVER_MS)])).then(
             () => true,
             () => false,
@@ -257,21 +253,6 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         }
       }),
 
-    /** Computes the values that the rows of a chunk lack. */
-    scoreRows: (chunk: Chunk): Promise<ChunkOutcome> =>
-      guarded(async () => {
-        const run = await findRun(chunk);
-        let done = 0;
-        const reports = reportTo(run, undefined, async () => ({ scoresDone: chunk.from + done }));
-        try {
-          return await scoreRange(deps.scoring, run, chunk, ending, (rows) => {
-            done = rows;
-          });
-        } finally {
-          reports.stop();
-        }
-      }),
-
     /** Aggregates and the final state, in this order: progress is complete only when the aggregates are there. */
     finishExperiment: (ref: ExperimentRef): Promise<RunSummary> =>
       beating(async () => {
@@ -315,15 +296,14 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
   };
 
   /** Heartbeats while an activity works, and tells the workflow how far it is, so that Temporal's own pages show it. */
-  function reportTo(run: ExperimentRun, startedAt: number | undefined, report: () => Promise<ProgressReport>, beat = () => {}) {
+  function reportTo(run: ExperimentRun, startedAt: number, report: () => Promise<ProgressReport>, beat: () => void) {
     const context = Context.current();
-    const start = startedAt ?? Date.now();
     let reported = Date.now();
     const timer = setInterval(() => {
       context.heartbeat();
       beat();
       const now = Date.now();
-      if (now - reported < Math.max(REPORT_MS, (now - start) / 20)) return;
+      if (now - reported < Math.max(REPORT_MS, (now - startedAt) / 20)) return;
       reported = now;
       report()
         .then((progress) => deps.workflows.signal(run, progressSignal, progress))

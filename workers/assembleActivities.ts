@@ -8,7 +8,7 @@ import { assembleScoring } from './assembleScoring.ts';
 import { createRunner } from './runners/createRunner.ts';
 import type { WorkerDeps } from './worker.ts';
 
-/** What the activities need, over the domain. @param isolation what runner modules see and who they are */
+/** Assembles the dependencies of the activities from the domain. @param isolation user and files of runner modules */
 export function assembleActivities(
   domain: Domain,
   isolation: CodeIsolation,

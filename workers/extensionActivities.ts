@@ -9,7 +9,7 @@ const MAX_TRIES = 10;
 
 export interface ExtensionActivityDeps extends Pick<Extensions, 'step'>, LeaseDeps {}
 
-/** What the workflow of an extension asks for. @param ending aborts when the worker ends */
+/** Creates the activities of the workflow that extends a dataset. @param ending aborts when the worker ends */
 export function createExtensionActivities({ step, ...deps }: ExtensionActivityDeps, ending: AbortSignal) {
   return {
     /** One answer of the model, or the end. @returns whether the extension has ended */

@@ -5,7 +5,7 @@ import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
 import { beating } from './activities.ts';
 
 /**
- * What the workflow of recurring jobs asks for. Histories have the names of these methods, their inputs and their answers: see docs/deploys.md.
+ * Creates the activities of the workflow of recurring jobs. Histories have the names of these methods, their inputs and their answers: see docs/deploys.md.
  * @param ending aborts when the worker ends
  */
 export function createJobActivities(jobs: readonly RecurringJob[], log: Pick<Logger, 'warn'>, ending: AbortSignal) {

@@ -41,8 +41,8 @@ const LANES = 20;
 const OVERLAP = 3_000_000;
 
 /**
- * What the workflows that score a run may ask for. Each is safe to run twice. On a cancel and at the end of this worker no further value starts; those
- * in flight get some seconds to end, and what a judge has answered is stored.
+ * Creates the activities of the workflows that score a run. Each is safe to run twice. On a cancel and at the end of this worker no further value
+ * starts; values in flight get some seconds to end, and answers of judges are stored.
  * Histories have the names of these methods, their inputs and their answers: see docs/deploys.md.
  * @param ending aborts when the worker ends
  */
@@ -90,7 +90,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
     return { oldest: Context.current().info.attempt > 1 ? EARLIEST : marked.oldest, scored };
   };
 
-  /** Whether the experiment's own workflow computes whatever is marked, so that nobody else may. */
+  /** True while the experiment's own workflow computes the marked values; no other may then. */
   const isTaken = async (run: ScoredRun): Promise<boolean> => {
     const experiment = run.kind === 'experiment' ? await deps.ledger.find(run.runId) : undefined;
     return experiment !== undefined && experiment.state !== 'idle' && !hasEnded(experiment.state);
@@ -102,8 +102,8 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
   };
 
   /**
-   * What the settings of a run that is filled by logging have computed: of new records, and of sessions that have become idle. `due`: the version that a
-   * session which is not idle yet is looked at again at.
+   * Marks what the settings of a run filled by logging compute: values of new records, and of sessions that have become idle. `due` is the version at
+   * which to look again at a session that is not idle yet.
    */
   const prepareLive = async (
     run: ScoredRun,
@@ -160,7 +160,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
         const { scored, due } = fresh;
         if (fresh.more) return { oldest: EARLIEST, scored, more: true };
         const sessions = due === null ? {} : { sessionsDueMs: Math.max(1, Math.ceil((due - versionNow()) / 1_000)) };
-        // What a former execution, or one that failed half way, has marked is not marked again, and nobody knows how old it is.
+        // Marks of an earlier execution, or of one that failed half-way, are not made again, and nobody knows how old they are.
         if (Context.current().info.attempt > 1 || marked.includes(undefined)) return { oldest: EARLIEST, scored, ...sessions };
         const times = marked.flatMap((one) => one?.oldest ?? []).sort();
         return { oldest: times[0] ?? null, scored, ...sessions };

@@ -7,7 +7,7 @@ export interface SweepActivityDeps {
   sweep(projectId: string, signal: AbortSignal): Promise<number>;
 }
 
-/** What the sweep of expired records asks for. */
+/** Creates the activities of the sweep of expired records. */
 export function createSweepActivities(deps: SweepActivityDeps) {
   return {
     projectsToSweep: ({ after, limit }: { after?: string; limit: number }): Promise<string[]> =>

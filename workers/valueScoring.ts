@@ -23,7 +23,7 @@ export interface ValueScoringDeps
   log: Logger;
 }
 
-/** What an experiment's newest workflow computes; times are in microseconds. */
+/** The metrics that an experiment's newest workflow computes; times are in microseconds. */
 export interface FrozenRun {
   metrics: EnabledMetric[];
   frozenAt: number;
@@ -35,7 +35,7 @@ type Lanes = Pick<ScoreValuesOptions, 'lanes' | 'stopping' | 'givenUp' | 'confir
 /** Lanes for values of plain code: they take turns anyway, and few of them wait for anything. */
 const CODE_LANES = 20;
 
-/** What all activities that score have in common. @param ending aborts when the worker ends */
+/** Creates the functions that all scoring activities share. @param ending aborts when the worker ends */
 export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
   const { marking } = deps;
 
@@ -94,7 +94,7 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
       return { marked, scored, more: more || marked === undefined };
     });
 
-  /** What an experiment's rows lack: values that failed in this run, and are not tried again in it, are none of it. */
+  /** Finds the values that an experiment's rows lack. A value that failed in this run and is not tried again in it is not among them. */
   const lacking = (run: ExperimentRun, frozen: FrozenRun, of: { since?: number; traceIds?: string[] }) => {
     const { rowsToRun } = run;
     return lackingValues(
@@ -104,7 +104,7 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
       {
         ...of,
         unknownCounts: runsRows(run),
-        // What a run over some rows was not asked for stays as it is, but for scores of outputs that a cancelled run has replaced.
+        // A run over chosen rows leaves the other rows as they are, except for scores of outputs that a cancelled run has replaced.
         ...(rowsToRun === 'chosen'
           ? { attempts: { from: firstAttemptOf(run.workflowNumber), leftFrom: firstAttemptOf(run.scoresLeftFrom) } }
           : {}),

@@ -14,7 +14,7 @@ import { workflowBundle } from './workflowBundle.ts';
 
 export interface WorkerDeps extends ActivityDeps {
   sweeps: SweepActivityDeps;
-  scoring: ScoringActivityDeps & ActivityDeps['scoring'];
+  scoring: ScoringActivityDeps;
   extensions: Pick<Extensions, 'step'>;
   jobs: readonly RecurringJob[];
 }
@@ -59,7 +59,7 @@ export async function startWorker(
     // All of them: workflows of former releases, and workers of such a release that decide for them, have everything done here.
     control: { ...experiments, ...scoring, ...extensions, ...maintenance },
     // The scores of an experiment do not wait for those of log streams.
-    rows: { runRows: experiments.runRows, scoreRows: experiments.scoreRows, ...scoring, ...extensions },
+    rows: { runRows: experiments.runRows, ...scoring, ...extensions },
     scoring,
     maintenance,
   };

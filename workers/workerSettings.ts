@@ -3,7 +3,7 @@ import type { QueueName } from '../shared/config/taskQueues.ts';
 
 export interface WorkerSettings {
   namespace: string;
-  /** What this process takes work from. Workflow tasks are on the control queue. */
+  /** The queues that this process takes work from. Workflow tasks are on the control queue. */
   queues: readonly QueueName[];
   /** Tasks at a time. */
   slots: Readonly<Record<TaskKind, number>>;

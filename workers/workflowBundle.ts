@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { newId } from '../shared/identifiers/ids.ts';
 
 const project = join(import.meta.dirname, '..');
-/** What workflow code may be made of: our own files, and the packages that npm has installed. */
+/** Workflow code is bundled from these: our own files, and the packages that npm has installed. */
 const SOURCES = ['workflows', 'shared', 'node_modules/.package-lock.json'];
 const KEPT_IN = join(project, 'node_modules/.cache/assay');
 /** The package of the service has it, as its sources are. */

@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
 
-/** Whether an activity ended because the workflow cancelled it. If its worker died meanwhile, nothing more is known of it. */
+/** True when an activity ended because the workflow cancelled it. If its worker died meanwhile, the outcome of the activity is unknown. */
 export const wasCancelled = (err: unknown): boolean =>
   isCancellation(err) || (err instanceof ActivityFailure && err.retryState === 'CANCEL_REQUESTED');
 

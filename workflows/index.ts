@@ -1,4 +1,4 @@
-// What the worker's bundle offers: every workflow, by its type name.
+// The worker's bundle exports every workflow by its type name.
 export { extendDataset } from './extendDataset.ts';
 export { runExperiment } from './runExperiment.ts';
 export { runJob } from './runJob.ts';

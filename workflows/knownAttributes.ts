@@ -2,7 +2,7 @@ import { defineSearchAttributeKey, SearchAttributeType, type SearchAttributeUpda
 import { upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttribute } from '../shared/experiments/workflow.ts';
 
-/** What the first release registered, and workflows of it may set. */
+/** The first release registered these attributes, and its workflows may set them. */
 const first: readonly SearchAttribute[] = ['AssayProject', 'AssayExperiment', 'AssayGroup', 'AssayStatus'];
 
 export const keyword = (name: SearchAttribute) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);

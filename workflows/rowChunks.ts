@@ -2,7 +2,7 @@ import { CancellationScope, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Carried, Chunk, ChunkOutcome, HandOver, OrdinalRange, RunPlan } from '../shared/experiments/workflow.ts';
 import { wasCancelled } from './activityFailures.ts';
 
-type GivenChunk = Omit<Chunk, 'experimentId' | 'projectId' | 'number'> & { chunk: number };
+type GivenChunk = Omit<Chunk, 'experimentId' | 'projectId' | 'number'>;
 
 interface RunningChunk extends OrdinalRange {
   token: string;
@@ -46,8 +46,7 @@ export class RowChunks {
   planned(plan: RunPlan): void {
     this.chunksAtOnce = plan.chunksAtOnce ?? 1;
     if (!plan.runsRows || plan.rowCount === 0) return;
-    // A run in rounds carries the scores that were left in the same place.
-    this.open = this.carried ? (this.carried.phase === 'rows' ? this.carried.ranges : []) : [{ from: 0, to: plan.rowCount }];
+    this.open = this.carried?.ranges ?? [{ from: 0, to: plan.rowCount }];
     this.round++; // what a former execution gave out may still be recorded
   }
 
@@ -114,7 +113,7 @@ export class RowChunks {
     running.handedOver = true;
   }
 
-  /** What chunks have said since this was last asked: that the run should pause, or that nobody is there to run its rows. */
+  /** Returns and clears the findings of chunks since the last call: that the run should pause, or that no caller is there to run its rows. */
   takeFindings(): { failing: string | undefined; callerGone: boolean } {
     const { failing, callerGone } = this;
     this.failing = undefined;

@@ -2,7 +2,7 @@ import { setCurrentDetails, upsertMemo } from '@temporalio/workflow';
 import type { ProgressReport, RunExperimentInput, RunPlan, RunSummary } from '../shared/experiments/workflow.ts';
 import { double, integer, KnownAttributes, keyword } from './knownAttributes.ts';
 
-/** What a person sees of a run in Temporal's own pages: its details, its memo, and search attributes where the namespace has them. */
+/** Shows a run in Temporal's own pages: its details, its memo, and search attributes where the namespace has them. */
 export class RunDisplay {
   plan: RunPlan | undefined;
   rowsDone: number;
@@ -34,7 +34,7 @@ export class RunDisplay {
     });
   }
 
-  report({ rowsDone = 0, rowsFailed = 0, costUsd = 0 }: ProgressReport): void {
+  report({ rowsDone, rowsFailed, costUsd }: ProgressReport): void {
     this.rowsDone = Math.max(this.rowsDone, rowsDone);
     this.rowsFailed = Math.max(this.rowsFailed, rowsFailed);
     this.costUsd = Math.max(this.costUsd, costUsd);

@@ -6,8 +6,8 @@ import {
   continueAsNew,
   defineQuery,
   defineSignal,
+  deprecatePatch,
   isCancellation,
-  patched,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -29,18 +29,16 @@ import { rootMessage } from './activityFailures.ts';
 import { activitiesOf } from './experimentActivities.ts';
 import { RowChunks } from './rowChunks.ts';
 import { RunDisplay } from './runDisplay.ts';
-import { runExperimentInRounds } from './runExperimentInRounds.ts';
 import { RunScores } from './runScores.ts';
 
 /**
  * Runs an experiment: plan, rows and scores, finish. It only decides; activities do every input and output. Histories hold offsets and counts.
  * The workflow closes as the run did: completed, failed or cancelled.
- * Signals: pause, resume; setConcurrency, which comes beside the setting that chunks read; cancelRun, which processes of the release before send (the
- * workflow then closes as failed, as Temporal was not asked to cancel it); progress, handedOver and callerBack, which activities and the API send.
- * Query: progress.
+ * Signals: pause, resume; setConcurrency, which comes beside the setting that chunks read; progress, handedOver and callerBack, which activities and the
+ * API send. Query: progress.
  */
 export async function runExperiment(input: RunExperimentInput): Promise<void> {
-  if (!patched('overlapping-chunks')) return runExperimentInRounds(input);
+  deprecatePatch('overlapping-chunks'); // histories of open runs have its marker
   const run = new ExperimentWorkflow(input);
   const { display, activities } = run;
   try {
@@ -105,7 +103,6 @@ class ExperimentWorkflow {
       this.paused = false;
       this.pauseReason = null;
     });
-    on('cancelRun', () => this.root.cancel());
     on(concurrencySignal, (concurrency: number) => {
       this.concurrency = concurrency;
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What the console is made of: its own source, and what it shares with the client and the command. */
+/** Files that the console is built from: its own source, and the code that it shares with the client and the command. */
 const SOURCES = [
   'console/{src/**/*,index.html,vite.config.ts}',
   'client/*.ts',

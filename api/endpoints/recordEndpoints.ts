@@ -1,11 +1,10 @@
 import type { Domain } from '../../shared/assemble.ts';
+import { FollowedStates } from '../../shared/concurrency/followedStates.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { withoutExpired } from '../../shared/projects/retention.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
-import { LiveRuns } from '../../shared/records/liveRecords.ts';
-import { mustHaveJudges } from '../../shared/scorers/judge.ts';
+import type { RunState } from '../../shared/records/liveRecords.ts';
 import { namedScorers } from '../../shared/scorers/namedScorers.ts';
-import { scorersOfRun } from '../../shared/scorers/runSettings.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { clickhouseColumnValues } from '../../shared/stores/clickhouse/reads/columnValues.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/reads/metricTimeline.ts';
@@ -15,6 +14,7 @@ import { clickhouseRunState } from '../../shared/stores/clickhouse/reads/runStat
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/reads/traceGraph.ts';
 import type { AccountGate } from '../authenticate.ts';
 import type { BodyBounds } from '../bodyBounds.ts';
+import { scoringJobDeps } from '../records/scoringDeps.ts';
 import type { Endpoint } from '../route.ts';
 import { annotationExportRoutes } from '../routes/annotationExports.ts';
 import { annotationQueueRoutes } from '../routes/annotationQueues.ts';
@@ -36,11 +36,11 @@ import { sessionRoutes } from '../routes/sessions.ts';
 import { spanRoutes } from '../routes/spans.ts';
 import { traceGraphRoutes } from '../routes/traceGraph.ts';
 import { traceRoutes } from '../routes/traces.ts';
+import type { Following } from '../serverSentEvents.ts';
 
 /** Records: logged, searched, exported, annotated, and scored anew. */
-export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyBounds, stopping: AbortSignal): Endpoint[] {
-  const { accounts, assets, annotations, annotationStore, expiries, models, projects, records, scorers, scoring, stores } =
-    domain;
+export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyBounds, following: Following): Endpoint[] {
+  const { accounts, assets, annotations, annotationStore, expiries, projects, records, scorers, stores } = domain;
   const { writer, reading, deletion, heldUpdates } = records;
   const { findRun, ingestRun } = projects;
   const { clickhouse } = stores;
@@ -53,7 +53,12 @@ export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyB
   const queues = { annotations: annotationStore, newId };
   const queueRecords = { ...search, ...queues, stream, unexpired: (run: RunRef) => withoutExpired(run, expiries) };
   const stateOf = clickhouseRunState(clickhouse);
-  const live = new LiveRuns(async (run, before) => stateOf(await withoutExpired(run, expiries), before), domain.log);
+  const live = new FollowedStates({
+    streams: following.streams,
+    nameOf: ({ projectId, runId }: RunRef) => `${projectId} ${runId}`,
+    read: async (run, before: RunState | undefined) => stateOf(await withoutExpired(run, expiries), before),
+    log: domain.log,
+  });
   return [
     ...traceRoutes(recordDeps),
     ...spanRoutes(recordDeps),
@@ -76,7 +81,7 @@ export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyB
     ...recordHistogramRoutes({ ...search, histogram: clickhouseHistogram(clickhouse) }),
     ...columnValueRoutes({ ...search, columnValues: clickhouseColumnValues(clickhouse) }),
     ...recordColumnRoutes(search),
-    ...liveRecordRoutes({ findRun, live, gate, stopping }),
+    ...liveRecordRoutes({ findRun, live, gate, stopping: following.stopping }),
     ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(clickhouse) }),
     ...metricsTestingRoutes({
       ...search,
@@ -92,15 +97,6 @@ export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyB
     ...annotationRatingRoutes(queues),
     ...exportRecordRoutes({ ...search, stream }),
     ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(clickhouse) }),
-    ...recomputeMetricsRoutes({
-      ...search,
-      scorings: scoring.scorings,
-      start: scoring.start,
-      async metricsOf(caller, run, scorerIds) {
-        const metrics = await scorersOfRun(scorersSeenBy(scorers.store, assets, caller), run.projectId, run.runId, scorerIds);
-        await mustHaveJudges(models, metrics, () => scorers.defaultJudge(run.projectId));
-        return metrics;
-      },
-    }),
+    ...recomputeMetricsRoutes(scoringJobDeps(domain)),
   ];
 }

@@ -22,7 +22,7 @@ export function deleteRoute(deps: RecordDeps, what: string, kinds: readonly Reco
     response: Message,
     async handle({ project, body, request }) {
       refuseMisspeltFilter(body, request.query);
-      // Of a whole run also the sessions, and the spans whose trace never came.
+      // Deleting a whole run takes its sessions as well, and the spans whose trace never came.
       const isWholeRun = kinds.includes('trace') && !body.filters?.length && !body.filter_tree;
       const query = await recordQuery(deps, project.id, isWholeRun ? recordKinds : kinds, body);
       return { message: `${await deleteRecords(deps.deletion, query)} records deleted` };

@@ -44,7 +44,7 @@ function asText(id: string): ColumnDef {
  * @param templatesOf templates by which the records are rated; read where a column names one
  * @throws ServiceError `ColumnUnknown`
  */
-export async function known(
+export async function knownColumns(
   columnIds: readonly string[],
   { findColumn }: Pick<ExportQuery, 'findColumn'>,
   templatesOf: () => Promise<readonly NamedTemplate[]>,
@@ -72,13 +72,13 @@ export async function allColumns(
   return [...new Map(all.map((column) => [column.id, column])).values()];
 }
 
-/** What annotators say of the run's records. */
+/** Returns the columns of the annotators' ratings of a run's records. */
 export const ratedColumns = async (
   { records }: Pick<RecordSearchDeps, 'records'>,
   { run }: Pick<ExportQuery, 'run'>,
 ): Promise<ColumnDef[]> => annotatedColumns(await records.annotationTemplates(run)).map(asText);
 
-/** What is known of these templates' ratings, the answers themselves included. */
+/** Lists the columns of these templates' ratings, the answers themselves included. */
 export const annotatedColumns = (templates: readonly NamedTemplate[]): string[] => [
   ...annotationColumns(templates).map(({ id }) => id),
   ...feedbackColumns(templates),

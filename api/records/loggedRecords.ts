@@ -21,16 +21,19 @@ export interface RecordDeps extends RecordSearchDeps {
 }
 
 /** Files are not stored with the records, so there are no addresses of theirs to sign: the flag is taken and changes nothing. */
-export const ReadQuery = z.object({ include_presigned_urls: QueryFlag(false) });
+const ReadQuery = z.object({ include_presigned_urls: QueryFlag(false) });
 /** A trace or span may be read without those below it. */
 export const ReadInTraceQuery = ReadQuery.extend({
   include_children: QueryFlag(true).describe(
     'False: the record alone, its `spans` empty. `has_children` says whether there are any.',
   ),
 });
+export const ReadSessionQuery = ReadQuery.extend({
+  include_children: QueryFlag(true).describe('False: the session alone, its `traces` empty.'),
+});
 /** A flush of a client's experiment logger is 128 rows or some 10 MB; one trace of 10,000 spans is 30 MB. */
 export const INGEST_BODY_LIMIT = 64 * 1024 * 1024;
-/** What the routes have in common that log records or change them. */
+/** The declaration that routes share which log or change records. */
 export const logsRecords = {
   tag: 'Records',
   access: { project: 'log_data' },

@@ -9,7 +9,7 @@ import type { RecordSelector } from '../../shared/wire/annotations.ts';
 import type { Filter } from '../../shared/wire/filters.ts';
 import type { ExportSearchDeps } from './exportColumns.ts';
 
-/** What reads the records of a queue. */
+/** Reads the records of a queue. */
 export interface QueueRecordDeps extends QueueDeps, ExportSearchDeps {
   /** The run without what has expired in it. */
   unexpired(run: RunRef): Promise<RunRef>;
@@ -55,7 +55,7 @@ export async function queued(deps: QueueRecordDeps, queueId: string, recordIds?:
   return Promise.all(runs.map(async ({ run, ...of }) => ({ ...of, run: await deps.unexpired(run) })));
 }
 
-/** What a selector finds in a queue. */
+/** Finds the records of a queue that match a selector. */
 export async function selected(
   deps: QueueRecordDeps,
   queueId: string,

@@ -4,10 +4,10 @@ import { isAnnotationColumn } from '../../shared/records/annotationColumns.ts';
 import { type MetricDefinitions, selectedMetrics } from '../../shared/records/columnCatalog.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { shownFields } from '../../shared/records/recordView.ts';
-import type { FoundPage, PageView, RecordQuery, RecordRun } from '../../shared/records/searchRecords.ts';
+import type { FoundPage, PagePlace, PageView, RecordQuery, RecordRun } from '../../shared/records/searchRecords.ts';
 import type { LogRecordsPartialQueryRequest } from '../../shared/wire/recordSearch.ts';
 
-/** What `select_columns` asks for: record columns (absent: all of them) and metrics. */
+/** Returns the record columns (absent: all of them) and metrics that `select_columns` selects. */
 export async function selection(
   definitions: Pick<MetricDefinitions, 'builtIn' | 'ofRun'>,
   { select_columns: select }: Pick<z.output<typeof LogRecordsPartialQueryRequest>, 'select_columns'>,
@@ -30,18 +30,18 @@ export async function selection(
 }
 
 /** A page of records as it is answered. */
-export function pageReply<R>(
-  { records, total, offset, next }: FoundPage,
+export const pageReply = <R>(
+  { records, ...place }: FoundPage,
   limit: number,
   show: (one: FoundPage['records'][number]) => R,
-) {
-  return {
-    records: records.map(show),
-    num_rows: total,
-    starting_token: offset,
-    limit,
-    paginated: next !== null,
-    next_starting_token: next,
-    last_row_id: records.at(-1)?.record.id ?? null,
-  };
-}
+) => ({ records: records.map(show), ...placeReply(place, limit, records.at(-1)?.record.id) });
+
+/** Where a page stands, as it is answered. */
+export const placeReply = ({ total, offset, next }: PagePlace, limit: number, lastId: string | undefined) => ({
+  num_rows: total,
+  starting_token: offset,
+  limit,
+  paginated: next !== null,
+  next_starting_token: next,
+  last_row_id: lastId ?? null,
+});

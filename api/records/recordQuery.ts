@@ -21,7 +21,7 @@ export const searched: readonly { name: 'traces' | 'spans' | 'sessions'; kinds: 
   { name: 'sessions', kinds: ['session'] },
 ];
 
-/** What the catalog of a run's columns is made of. */
+/** Builds the catalog of a run's columns. */
 export interface RecordColumnDeps {
   records: Pick<RecordReads, 'metricsWithValues' | 'booleanMetrics' | 'annotationTemplates'>;
   findRun: RunLookup;
@@ -30,7 +30,7 @@ export interface RecordColumnDeps {
 
 type FilteredBody = z.output<typeof LogRecordsQueryCountRequest>;
 
-/** What a request asks of the records of a run. @throws ServiceError `RunNotFound`, `ColumnUnknown` */
+/** Turns a request's body into a query over the records of a run. @throws ServiceError `RunNotFound`, `ColumnUnknown` */
 export async function recordQuery(
   deps: RecordSearchDeps,
   projectId: string,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type * as accounts from '../../shared/accounts/accountStore.ts';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../shared/accounts/apiKeys.ts';
 import type { Credentials, Session } from '../../shared/accounts/credentials.ts';
-import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
+import { type Caller, LOGGER, mayInOrganization } from '../../shared/accounts/permissions.ts';
 import { REFRESH_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
 import { changeRole, createUser, removeUser, type UserDeps } from '../../shared/accounts/users.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
@@ -19,6 +19,7 @@ import {
   GroupCreate,
   GroupMembers,
   GroupMembersCreate,
+  GroupMembersPage,
   LoginForm,
   SocialLoginRequest,
   Token,
@@ -111,7 +112,7 @@ const userRoutes = (deps: AccountDeps): Endpoint[] => [
     tag,
     access: 'signedIn',
     response: User,
-    handle: async ({ caller }) => toUser(caller, found(await deps.accounts.user(caller.userId))),
+    handle: async ({ caller }) => toUser(caller, orNotFound(await deps.accounts.user(caller.userId))),
   }),
   endpoint({
     method: 'get',
@@ -245,11 +246,43 @@ const groupRoutes = (deps: AccountDeps): Endpoint[] => [
       return members.map(({ userId, role }) => ({ user_id: userId, group_role: role }));
     },
   }),
+  endpoint({
+    method: 'get',
+    path: '/groups/{group_id}/members',
+    summary: 'The users of a group, by e-mail',
+    tag,
+    access: { organization: 'manage_users' },
+    params: z.object({ group_id: Uuid }),
+    query: PageQuery,
+    response: GroupMembersPage,
+    async handle({ params, query }) {
+      const { items, hasMore } = await deps.accounts.groupMembers(params.group_id, toPage(query));
+      const members = items.map(({ userId, email, role }) => ({ user_id: userId, email, group_role: role }));
+      return { members, ...pageFields(query, items.length, hasMore) };
+    },
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/groups/{group_id}/members/{user_id}',
+    errors: ['NotFound'],
+    summary: 'Take a user out of a group',
+    description:
+      'What is shared with the group is not shared with them any more: at once in this process, within a second in others.',
+    tag,
+    access: { organization: 'manage_users' },
+    status: 204,
+    params: z.object({ group_id: Uuid, user_id: Uuid }),
+    async handle({ params }) {
+      if (!(await deps.accounts.removeGroupMember(params.group_id, params.user_id)))
+        throw new ServiceError('NotFound', 'no such user in this group');
+      deps.access.forget();
+    },
+  }),
 ];
 
 const toPage = ({ starting_token, limit }: PageRequest): accounts.Page => ({ offset: starting_token, limit });
 
-function found<T>(value: T | undefined): T {
+function orNotFound<T>(value: T | undefined): T {
   if (value === undefined) throw new ServiceError('NotFound', 'no such user');
   return value;
 }
@@ -274,7 +307,7 @@ const toNewApiKey = (body: z.output<typeof CreateApiKeyRequest>) => ({
   description: body.description,
   expiresAt: body.expires_at ? new Date(body.expires_at) : null,
   projectId: body.project_id ?? null,
-  projectRole: body.project_role ?? null,
+  projectRole: body.ingest_only ? LOGGER : (body.project_role ?? null),
 });
 
 const toApiKey = (key: accounts.ApiKey): z.input<typeof ApiKey> => ({
@@ -286,7 +319,8 @@ const toApiKey = (key: accounts.ApiKey): z.input<typeof ApiKey> => ({
   description: key.description,
   expires_at: key.expiresAt?.toISOString() ?? null,
   project_id: key.projectId,
-  project_role: key.projectRole,
+  project_role: key.projectRole === LOGGER ? null : key.projectRole,
+  ingest_only: key.projectRole === LOGGER,
 });
 
 const toNewGroup = (deps: AccountDeps, caller: Caller, body: z.output<typeof GroupCreate>) => ({

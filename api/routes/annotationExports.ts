@@ -8,7 +8,7 @@ import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import { AnnotationQueueExportRequest, AnnotationQueueExportUrlResponse, QueueParams } from '../../shared/wire/annotations.ts';
 import { AnyJson, NoQuery, Uuid } from '../../shared/wire/common.ts';
 import { publicUrlOf } from '../publicHost.ts';
-import { allColumns, annotatedColumns, known } from '../records/exportColumns.ts';
+import { allColumns, annotatedColumns, knownColumns } from '../records/exportColumns.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { type QueueRecordDeps, selected } from '../records/queueSelection.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -96,7 +96,7 @@ async function file(
   const { queries, findColumn } = await selected(deps, queueId, body.record_selector, body.column_ids ?? []);
   const columns =
     body.export_format === 'csv' && body.column_ids?.length
-      ? await known(body.column_ids, { findColumn }, () => deps.annotations.templates([queueId]))
+      ? await knownColumns(body.column_ids, { findColumn }, () => deps.annotations.templates([queueId]))
       : (await everyColumn(deps, queueId, queries)).map((id) => ({ id }));
   return new Reply({
     stream: written(deps, queries, columns, body, signal),

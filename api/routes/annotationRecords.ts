@@ -4,7 +4,6 @@ import { addToQueue, countQueue, idsFound, type QueuePage, searchQueue } from '.
 import { queueFor } from '../../shared/annotations/queues.ts';
 import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
-import { ServiceError } from '../../shared/errors/errors.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import { annotationColumns } from '../../shared/records/annotationColumns.ts';
 import { availableColumns, toDescriptor } from '../../shared/records/columnCatalog.ts';
@@ -61,7 +60,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
     async handle({ caller, params, body }) {
       await queueFor(deps, caller, params.queue_id, 'update');
       await deps.authorizeProject(caller, 'configure_human_feedback', body.project_id);
-      const run = await logStreamOrExperiment(deps, body.project_id, body.run_id);
+      const run = await deps.findRun(body.project_id, { log_stream_id: body.run_id });
       const query = await queryOf(deps, run, body.record_selector);
       const into = { reads: deps.records, annotations: deps.annotations };
       const added = await addToQueue(into, params.queue_id, query, caller.userId);
@@ -167,17 +166,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
   }),
 ];
 
-/** The run that a request names without saying of which kind it is. */
-async function logStreamOrExperiment({ findRun }: AnnotationRecordDeps, projectId: string, runId: string): Promise<RunRef> {
-  try {
-    return await findRun(projectId, { log_stream_id: runId });
-  } catch (err) {
-    if (!(err instanceof ServiceError) || err.code !== 'RunNotFound') throw err;
-    return findRun(projectId, { experiment_id: runId });
-  }
-}
-
-/** What a selector finds in a run. */
+/** Builds the query for the records of a run that match a selector. */
 async function queryOf(deps: AnnotationRecordDeps, run: RunRef, selector: RecordSelector): Promise<RecordQuery> {
   const filter = selector.type === 'record_ids' ? idIsOneOf(selector.record_ids) : selector.filter_tree;
   const findColumn = await columnsOfRuns(deps, [run], filter, []);

@@ -78,7 +78,7 @@ export const annotationTemplateRoutes = (deps: QueueDeps): Endpoint[] => [
     response: AnnotationTemplateDB,
     async handle({ caller, params, body }) {
       await queueFor(deps, caller, params.queue_id, 'update');
-      return toTemplateResponse(found(await deps.annotations.updateTemplate(params.queue_id, params.template_id, body)));
+      return toTemplateResponse(orNotFound(await deps.annotations.updateTemplate(params.queue_id, params.template_id, body)));
     },
   }),
   endpoint({
@@ -91,13 +91,13 @@ export const annotationTemplateRoutes = (deps: QueueDeps): Endpoint[] => [
     response: Message,
     async handle({ caller, params }) {
       await queueFor(deps, caller, params.queue_id, 'update');
-      found((await deps.annotations.removeTemplate(params.queue_id, params.template_id)) || undefined);
+      orNotFound((await deps.annotations.removeTemplate(params.queue_id, params.template_id)) || undefined);
       return { message: 'template deleted' };
     },
   }),
 ];
 
-function found<T>(template: T | undefined): T {
+function orNotFound<T>(template: T | undefined): T {
   if (template === undefined) throw new ServiceError('NotFound', 'no such template in this annotation queue');
   return template;
 }

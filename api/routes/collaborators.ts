@@ -27,7 +27,7 @@ export interface CollaboratorDeps {
 /** The interface has such routes for these; scorers are shared by their projects. */
 type SharedKind = Exclude<AssetKind, 'scorer'>;
 
-/** What is shared, and by which rules. */
+/** A kind of thing that can be shared, and the rules for it. */
 interface Shared {
   what: 'project' | SharedKind;
   /** Its path, whose parameter `idName` holds its id. */
@@ -53,7 +53,7 @@ const roles: readonly z.input<typeof CollaboratorRoleInfo>[] = [
 ];
 const tag = 'Collaborators';
 
-/** Who works on a project, a dataset, a prompt or an integration: users and groups of users, each with a role. */
+/** Manage the users and groups that work on a project, a dataset, a prompt or an integration, each with a role. */
 export const collaboratorRoutes = (deps: CollaboratorDeps): Endpoint[] => [
   endpoint({
     method: 'get',
@@ -164,7 +164,7 @@ function userRoutes(shared: Shared): Endpoint[] {
       body: CollaboratorUpdate,
       response: UserCollaborator,
       async handle({ params, body, caller }) {
-        const updated = found(shared, await store.updateUserCollaborator(idIn(params), params.user_id as string, body.role));
+        const updated = orNotFound(shared, await store.updateUserCollaborator(idIn(params), params.user_id as string, body.role));
         shared.changed();
         return toUserCollaborator(updated, await permissionsOn(shared, caller, idIn(params)));
       },
@@ -177,7 +177,7 @@ function userRoutes(shared: Shared): Endpoint[] {
       access: share,
       params: user,
       async handle({ params }) {
-        found(shared, (await store.removeUserCollaborator(idIn(params), params.user_id as string)) || undefined);
+        orNotFound(shared, (await store.removeUserCollaborator(idIn(params), params.user_id as string)) || undefined);
         shared.changed();
       },
     }),
@@ -217,7 +217,7 @@ function groupRoutes(shared: Shared): Endpoint[] {
       query: PageQuery,
       response: GroupCollaboratorsPage,
       async handle({ params, query, caller }) {
-        // Who changes with whom it is shared sees all of it.
+        // A caller who may share the thing sees every group that it is shared with.
         const viewer = groupViewer(caller);
         const by = { ...viewer, seesHidden: viewer.seesHidden || (await shared.mayShare(caller, idIn(params))) };
         const { items, hasMore } = await store.groupCollaborators(idIn(params), toPage(query), by);
@@ -238,7 +238,10 @@ function groupRoutes(shared: Shared): Endpoint[] {
       body: CollaboratorUpdate,
       response: GroupCollaborator,
       async handle({ params, body, caller }) {
-        const updated = found(shared, await store.updateGroupCollaborator(idIn(params), params.group_id as string, body.role));
+        const updated = orNotFound(
+          shared,
+          await store.updateGroupCollaborator(idIn(params), params.group_id as string, body.role),
+        );
         shared.changed();
         return toGroupCollaborator(updated, await permissionsOn(shared, caller, idIn(params)));
       },
@@ -251,7 +254,7 @@ function groupRoutes(shared: Shared): Endpoint[] {
       access: share,
       params: group,
       async handle({ params }) {
-        found(shared, (await store.removeGroupCollaborator(idIn(params), params.group_id as string)) || undefined);
+        orNotFound(shared, (await store.removeGroupCollaborator(idIn(params), params.group_id as string)) || undefined);
         shared.changed();
       },
     }),
@@ -265,14 +268,14 @@ const groupViewer = (caller: Caller): stored.GroupViewer => ({
 
 const toPage = ({ starting_token, limit }: PageRequest) => ({ offset: starting_token, limit });
 
-function found<T>({ what }: Shared, value: T | undefined): T {
+function orNotFound<T>({ what }: Shared, value: T | undefined): T {
   if (value === undefined) throw new ServiceError('NotFound', `no such collaborator in this ${what}`);
   return value;
 }
 
 type Permissions = z.input<typeof UserCollaborator>['permissions'];
 
-/** What the caller may do with the collaborators: those who may share the thing change and remove them. */
+/** Returns what the caller may do with the collaborators: callers who may share the thing change and remove them. */
 async function permissionsOn(shared: Shared, caller: Caller, id: string): Promise<Permissions> {
   const allowed = await shared.mayShare(caller, id);
   return [

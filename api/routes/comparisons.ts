@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ComparedRow, RowTrace } from '../../shared/comparison/comparedRows.ts';
 import type { ComparedExperiment, Comparison } from '../../shared/comparison/comparison.ts';
 import type { Comparisons } from '../../shared/comparison/openComparisons.ts';
+import { shortened } from '../../shared/records/recordView.ts';
 import { pageFields } from '../../shared/wire/common.ts';
 import { ComparedRowsReply, ComparedRowsRequest, CompareReply, CompareRequest } from '../../shared/wire/comparisons.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
@@ -75,7 +76,9 @@ export function comparisonRoutes({ compare, rows }: Pick<Comparisons, 'compare' 
           experimentId: body.experiment_id,
           conditions: (body.filters ?? []).map(({ is, metric }) => ({ is, metric: metric ?? undefined })),
           sort: body.sort ? { metric: body.sort.metric ?? undefined, ascending: body.sort.ascending ?? false } : undefined,
+          slice: body.slice ?? undefined,
           failedRows: body.failed_rows ?? undefined,
+          isShort: body.truncate_fields,
           offset: page.starting_token,
           limit: page.limit,
         });
@@ -84,16 +87,18 @@ export function comparisonRoutes({ compare, rows }: Pick<Comparisons, 'compare' 
           total,
           sorted_by: sortedBy,
           failed_rows: failedRows,
-          rows: found.map(rowToWire),
+          rows: found.map((row) => rowToWire(row, body.truncate_fields)),
         };
       },
     }),
   ];
 }
 
-const rowToWire = ({ baseline, other, contentChanged }: ComparedRow): z.input<typeof ComparedRowsReply>['rows'][number] => {
+type WireRow = z.input<typeof ComparedRowsReply>['rows'][number];
+
+function rowToWire({ baseline, other, contentChanged }: ComparedRow, isShort: boolean): WireRow {
   const shown = (other[0] ?? baseline[0])?.record;
-  return {
+  const row: WireRow = {
     dataset_row_id: shown?.dataset_row_id ?? null,
     input: shown?.dataset_input ?? shown?.input ?? null,
     reference: shown?.dataset_output ?? null,
@@ -101,9 +106,10 @@ const rowToWire = ({ baseline, other, contentChanged }: ComparedRow): z.input<ty
     baseline: baseline.map(traceToWire),
     experiment: other.map(traceToWire),
   };
-};
+  return isShort ? (shortened(row) as WireRow) : row;
+}
 
-const traceToWire = ({ record, metrics }: RowTrace): z.input<typeof ComparedRowsReply>['rows'][number]['baseline'][number] => ({
+const traceToWire = ({ record, metrics }: RowTrace): WireRow['baseline'][number] => ({
   trace_id: record.id,
   trial: record.trial ?? null,
   output: record.output ?? null,
@@ -139,6 +145,8 @@ const comparisonToWire = (one: Comparison, changedRows: number): Reply['comparis
   slice: one.slice,
   exploratory: one.slice !== null,
   type: one.type,
+  unit: one.unit,
+  measured: one.isMeasured,
   direction: one.direction,
   direction_assumed: one.isDirectionAssumed,
   failed_rows: one.failedRows,
@@ -163,6 +171,7 @@ const comparisonToWire = (one: Comparison, changedRows: number): Reply['comparis
   missing: one.missing,
   changed_rows: changedRows,
   detectable: one.detectable,
+  rows_to_decide: one.rowsToDecide,
   table: one.table,
   differs: one.differs,
   verdict: one.verdict,

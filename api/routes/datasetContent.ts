@@ -12,6 +12,8 @@ import { writeRows } from '../../shared/datasets/writeRows.ts';
 import { AnyJson, PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
 import {
   type ColumnMapping,
+  DatasetChangesQuery,
+  DatasetChangesResponse,
   DatasetContent,
   DatasetInputJsonField,
   DatasetVersionResponse,
@@ -26,6 +28,7 @@ import {
 } from '../../shared/wire/datasets.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { type Endpoint, endpoint, type Gate, Reply } from '../route.ts';
+import { datasetChanges } from '../views/datasetChanges.ts';
 import { datasetPage, etagOf, locate } from '../views/datasetPage.ts';
 
 export interface DatasetContentDeps extends DatasetDeps {
@@ -214,6 +217,16 @@ export function datasetContentRoutes(deps: DatasetContentDeps): Endpoint[] {
     }),
     endpoint({
       method: 'get',
+      path: '/datasets/{dataset_id}/versions/{version_index}',
+      summary: 'Get a version: its columns, and what it changed',
+      tag,
+      access: needs('read'),
+      params: OneVersion,
+      response: DatasetVersionResponse,
+      handle: async ({ params }) => toVersionResponse(await foundVersion(datasets, params.dataset_id, params.version_index)),
+    }),
+    endpoint({
+      method: 'get',
       path: '/datasets/{dataset_id}/versions/{version_index}/content',
       summary: 'Read rows of one version',
       tag,
@@ -222,6 +235,23 @@ export function datasetContentRoutes(deps: DatasetContentDeps): Endpoint[] {
       query: PageQuery,
       response: DatasetContent,
       handle: ({ params, query }) => content(params.dataset_id, params.version_index, query),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/datasets/{dataset_id}/versions/{version_index}/changes',
+      summary: 'Read what differs from another version, row by row',
+      tag,
+      access: needs('read'),
+      params: OneVersion,
+      query: DatasetChangesQuery,
+      response: DatasetChangesResponse,
+      handle: async ({ params, query }) => {
+        const after = await foundVersion(datasets, params.dataset_id, params.version_index);
+        const from = query.from_version ?? after.versionIndex - 1;
+        const before =
+          query.from_version === undefined && from < 1 ? undefined : await foundVersion(datasets, params.dataset_id, from);
+        return datasetChanges(deps, before, after, query);
+      },
     }),
     endpoint({
       method: 'patch',

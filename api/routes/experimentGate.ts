@@ -16,7 +16,7 @@ export interface ExperimentGateDeps {
   mayUpdate(caller: Caller, projectId: string): Promise<boolean>;
 }
 
-/** Whether the quality of an experiment does: for builds that fail when it drops. */
+/** Decides whether an experiment is good enough, for builds that fail when its quality drops. */
 export function experimentGateRoutes({ gate, experiments, mayUpdate }: ExperimentGateDeps): Endpoint[] {
   return [
     endpoint({

@@ -1,6 +1,6 @@
 import type { ExperimentGroup, ExperimentGroupStore } from '../../shared/experiments/experimentStore.ts';
 import { pageFields } from '../../shared/wire/common.ts';
-import { ExperimentGroupPage, ExperimentGroupQuery } from '../../shared/wire/experiments.ts';
+import { ExperimentGroupPage, ExperimentGroupQuery } from '../../shared/wire/experimentGroups.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 

@@ -1,39 +1,34 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../../shared/accounts/permissions.ts';
+import type { FollowedStates } from '../../shared/concurrency/followedStates.ts';
 import { limitsFrom } from '../../shared/coordination/callLimits.ts';
-import { givenInput } from '../../shared/datasets/experimentRow.ts';
-import { ServiceError } from '../../shared/errors/errors.ts';
-import type { CallerDeps, CallerResult } from '../../shared/experiments/callerRows.ts';
-import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
+import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
 import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';
 import type { FigureSoFar } from '../../shared/experiments/figuresSoFar.ts';
+import type { FailureCause, WatchedState } from '../../shared/experiments/followedProgress.ts';
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { RunRequest as ParsedRunRequest } from '../../shared/experiments/prepareRun.ts';
 import { type RunProgressReport, untilEnded } from '../../shared/experiments/progress.ts';
-import { rerunToWire } from '../../shared/experiments/rerun.ts';
-import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
-import { usageBody } from '../../shared/experiments/runUsage.ts';
+import { runOfProject } from '../../shared/experiments/runOfProject.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
-import { closestNames } from '../../shared/identifiers/closestNames.ts';
-import { resembles } from '../../shared/identifiers/resembles.ts';
-import { NoKeys, Uuid } from '../../shared/wire/common.ts';
+import type { RunRef } from '../../shared/projects/runs.ts';
+import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
+import { NoKeys } from '../../shared/wire/common.ts';
 import {
   ConcurrencyRequest,
-  HeartbeatReply,
-  HeartbeatRequest,
-  LeaseReply,
-  LeaseRequest,
+  type LiveProgressEvent,
   ProgressQuery,
   ProgressReply,
-  ResultsReply,
-  ResultsRequest,
-  RowResult,
   type RunnerRequest,
   RunReply,
   RunRequest,
+  RunSettingsReply,
 } from '../../shared/wire/experimentRuns.ts';
-import { KeptValues } from '../../shared/wire/mendFields.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { ExperimentParams } from '../../shared/wire/experiments.ts';
+import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { eventsReply, headOfEvents, serverEvent } from '../serverSentEvents.ts';
+import { causeToWire, progressToWire, runSettingsToWire, runToWire } from '../views/experimentRun.ts';
 
 export interface ExperimentRunDeps {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
@@ -41,21 +36,26 @@ export interface ExperimentRunDeps {
   /** @throws ServiceError `NotFound` for a prompt version that the caller does not see. */
   mustSeePrompt(caller: Caller, versionId: string): Promise<void>;
   control: RunControl;
-  caller: CallerDeps;
+  caller: Pick<CallerDeps, 'offered' | 'notices'>;
   progress(run: ExperimentRun): Promise<RunProgressReport>;
   figuresSoFar(run: ExperimentRun): Promise<FigureSoFar[]>;
+  failureCauses(run: RunRef): Promise<FailureCause[]>;
+  /** The metrics that the values of a run are made by; of one that never ran, those of its settings. */
+  metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
+  /** Where Temporal's own pages show a workflow; undefined where no address of them is known. */
+  workflowLink(workflowId: string): string | undefined;
+  live: Pick<FollowedStates<RunRef, WatchedState>, 'follow'>;
+  gate: Gate;
+  /** Aborts when the process is about to end. */
+  stopping: AbortSignal;
 }
 
-const Params = z.object({ project_id: Uuid, experiment_id: Uuid });
 const base = '/projects/{project_id}/experiments/{experiment_id}';
 
-/** Starting, watching and steering the run of an experiment, and the rows of a function in its caller's process. */
+/** Starts, watches and steers the run of an experiment. */
 export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
-  const inProject = async ({ project_id, experiment_id }: z.output<typeof Params>): Promise<ExperimentRun> => {
-    const run = await deps.find(experiment_id);
-    if (run?.projectId !== project_id) throw new ServiceError('NotFound', `no experiment ${experiment_id} in this project`);
-    return run;
-  };
+  const inProject = ({ project_id, experiment_id }: z.output<typeof ExperimentParams>) =>
+    runOfProject(deps.find, { projectId: project_id, runId: experiment_id });
   const steer = (path: string, summary: string, act: (run: ExperimentRun) => Promise<ExperimentRun>) =>
     endpoint({
       method: 'post',
@@ -64,10 +64,10 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       summary,
       tag: 'Experiment runs',
       access: { project: 'create_run' },
-      params: Params,
+      params: ExperimentParams,
       body: NoKeys,
       response: RunReply,
-      handle: async ({ params }) => toReply(await act(await inProject(params)), false),
+      handle: async ({ params }) => runToWire(await act(await inProject(params)), false),
     });
 
   return [
@@ -80,7 +80,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
         'Asking again while the run goes on answers that run. A run that has ended is started again for the rows named by `rows_to_run`.',
       tag: 'Experiment runs',
       access: { project: 'create_run' },
-      params: Params,
+      params: ExperimentParams,
       body: RunRequest,
       bodyLimit: 128 * 1024 * 1024,
       response: RunReply,
@@ -89,7 +89,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
         if (body.runner?.kind === 'prompt_template') await deps.mustSeePrompt(caller, body.runner.prompt_template_version_id);
         const { run, started } = await deps.request(params.experiment_id, parsedRunRequest(body));
         if (body.process) await deps.caller.offered.takeOver(run.experimentId, body.process);
-        return toReply(run, started);
+        return runToWire(run, started);
       },
     }),
     endpoint({
@@ -98,15 +98,66 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       summary: 'Rows done, failed, running and total, scores done, and the rate',
       tag: 'Experiment runs',
       access: { project: 'read' },
-      params: Params,
+      params: ExperimentParams,
       query: ProgressQuery,
       waits: true,
       response: ProgressReply,
       handle: async ({ params, query, signal }) => {
         const { notices } = deps.caller;
         const run = await untilEnded({ find: deps.find, notices }, await inProject(params), query.wait_ms, signal);
-        const [report, figures] = await Promise.all([deps.progress(run), query.figures ? deps.figuresSoFar(run) : undefined]);
-        return { ...toProgress(report, run), ...(figures && { figures }) };
+        const [report, figures, failures] = await Promise.all([
+          deps.progress(run),
+          query.figures ? deps.figuresSoFar(run) : undefined,
+          query.failures ? deps.failureCauses({ projectId: run.projectId, runId: run.experimentId }) : undefined,
+        ]);
+        return {
+          ...progressToWire(report, run),
+          ...(figures && { figures }),
+          ...(failures && { failures: failures.map(causeToWire) }),
+        };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${base}/run`,
+      summary: 'What a run does, and its settings',
+      tag: 'Experiment runs',
+      access: { project: 'read' },
+      params: ExperimentParams,
+      response: RunSettingsReply,
+      async handle({ params }) {
+        const run = await inProject(params);
+        return runSettingsToWire(run, await deps.metricsOf(run), deps.workflowLink);
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${base}/live_progress`,
+      summary: 'Follow how far a run is',
+      description:
+        'A stream of server-sent events. An event `progress` has what `progress` answers, with figures and failures: the first one at once, then one a second at most while something changes. Between them come comments. The stream goes on when the run ends, since it may be started again. An event `end` says why the stream ends.',
+      tag: 'Experiment runs',
+      access: { project: 'read' },
+      params: ExperimentParams,
+      waits: true,
+      produces: ['text/event-stream'],
+      response: z.string(),
+      errors: ['TooManyRequests'],
+      async handle({ params, caller, request, signal }) {
+        const { projectId, experimentId: runId } = await inProject(params);
+        if (request.method === 'HEAD') return headOfEvents();
+        const seen = request.headers['last-event-id'];
+        return eventsReply(
+          await deps.live.follow({ projectId, runId }, caller.userId),
+          (state, before) => progressEvent(state, before ? undefined : seen),
+          {
+            async mayGoOn() {
+              await deps.gate.authorize(await deps.gate.authenticate(request, projectId), { project: 'read' }, projectId);
+              await inProject(params);
+            },
+            ...{ stopping: deps.stopping, signal },
+          },
+        );
       },
     }),
     steer('pause', 'Start no new row; rows in flight end', (run) => deps.control.pause(run)),
@@ -119,111 +170,13 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       summary: 'Change how many rows may be in flight',
       tag: 'Experiment runs',
       access: { project: 'create_run' },
-      params: Params,
+      params: ExperimentParams,
       body: ConcurrencyRequest,
       response: RunReply,
       handle: async ({ params, body }) =>
-        toReply(await deps.control.setConcurrency(await inProject(params), body.concurrency), false),
-    }),
-    endpoint({
-      method: 'post',
-      path: `${base}/rows/lease`,
-      errors: ['Conflict'],
-      summary: "Take rows for a function in the caller's process",
-      description:
-        'Waits up to `wait_ms` for rows. Asking keeps the rows that this process holds. 409: another process has taken over.',
-      tag: 'Experiment runs',
-      access: { project: 'log_data' },
-      params: Params,
-      body: LeaseRequest,
-      waits: true,
-      response: LeaseReply,
-      handle: async ({ params, body, signal }) => {
-        const run = await inProject(params);
-        const { state, attempt, rows } = await leaseRows(
-          deps.caller,
-          run,
-          { ...body, waitMs: body.wait_ms, holding: body.holding ?? undefined },
-          signal,
-        );
-        return {
-          state,
-          attempt,
-          concurrency: run.settings.concurrency,
-          row_time_limit_ms: run.settings.rowTimeLimitMs,
-          rows: rows.map((row) => ({
-            ordinal: row.ordinal,
-            dataset_row_ordinal: row.sourceOrdinal,
-            trial: row.trial,
-            row_id: row.rowId,
-            input: givenInput(row),
-            expected: row.expected,
-            metadata: row.metadata,
-            values: row.variables,
-          })),
-        };
-      },
-    }),
-    endpoint({
-      method: 'post',
-      path: `${base}/rows/results`,
-      errors: ['Conflict'],
-      summary: 'Record results of rows that this process holds',
-      tag: 'Experiment runs',
-      access: { project: 'log_data' },
-      params: Params,
-      body: ResultsRequest,
-      bodyLimit: 128 * 1024 * 1024,
-      response: ResultsReply,
-      handle: async ({ params, body }) => {
-        const run = await inProject(params);
-        return { recorded: await recordResults(deps.caller, run, body.process, body.results.map(toResult)) };
-      },
-    }),
-    endpoint({
-      method: 'post',
-      path: `${base}/rows/heartbeat`,
-      errors: ['Conflict'],
-      summary: 'Keep the rows that this process holds',
-      tag: 'Experiment runs',
-      access: { project: 'log_data' },
-      params: Params,
-      body: HeartbeatRequest,
-      response: HeartbeatReply,
-      handle: async ({ params, body }) => {
-        const run = await inProject(params);
-        if (!(await deps.caller.offered.seen(run.experimentId, body.process)))
-          throw new ServiceError('Conflict', `another process runs experiment ${run.experimentId} now; this one must stop`);
-        await deps.caller.offered.renew(run.experimentId, body.process, run.settings.rowTimeLimitMs, body.holding ?? undefined);
-        return { state: run.state };
-      },
+        runToWire(await deps.control.setConcurrency(await inProject(params), body.concurrency), false),
     }),
   ];
-}
-
-/** What is under a key that results do not have is kept with the row, which fails where that key is a known one misspelt. */
-function toResult(given: z.output<typeof ResultsRequest>['results'][number]): CallerResult {
-  const { ordinal, output, error, spans, started_at, duration_ns, metrics, tags, ...others } = given;
-  const kept = new KeptValues();
-  for (const [key, value] of Object.entries(others)) kept.keep(key, value);
-  return {
-    ...{ ordinal, output, error: error || misspeltKey(Object.keys(others)), spans, tags, asText: kept.beside(undefined) },
-    ...{ startedAt: started_at, durationNs: duration_ns, localMetrics: metrics },
-  };
-}
-
-const resultKeys = Object.keys(RowResult.shape);
-/** Unknown keys of a result that are compared with the known ones: a body may hold millions. */
-const MAX_LOOKED_AT = 100;
-
-function misspeltKey(keys: readonly string[]): string | undefined {
-  const key = keys
-    .slice(0, MAX_LOOKED_AT)
-    .find((one) => resembles(one, resultKeys))
-    ?.slice(0, 200);
-  return (
-    key && `the result has a key ${JSON.stringify(key)}, which is not known; the closest is ${closestNames(key, resultKeys, 1)}`
-  );
 }
 
 function parsedRunRequest(body: z.output<typeof RunRequest>): ParsedRunRequest {
@@ -262,36 +215,15 @@ function toSettings(body: z.output<typeof RunRequest>): Partial<RunSettings> {
   return settings;
 }
 
-const toReply = (run: ExperimentRun, started: boolean): z.input<typeof RunReply> => ({
-  experiment_id: run.experimentId,
-  state: run.state,
-  started,
-  row_count: run.rowCount,
-  trials: run.trials,
-  row_selection: selectionToWire(run.selectedRows),
-  rerun: rerunToWire(run),
-  workflow_id: run.workflowId,
-  concurrency: run.settings.concurrency,
-});
-
-const toProgress = (view: RunProgressReport, run: ExperimentRun): z.input<typeof ProgressReply> => ({
-  experiment_id: view.experimentId,
-  state: view.state,
-  runner: run.runner.kind,
-  rows_total: view.rowsTotal,
-  rows_done: view.rowsDone,
-  rows_failed: view.rowsFailed,
-  rows_running: view.rowsRunning,
-  trials: run.trials,
-  row_selection: selectionToWire(run.selectedRows),
-  rerun: rerunToWire(run),
-  scores_total: view.scoresTotal,
-  scores_done: view.scoresDone,
-  usage: usageBody(view.usage),
-  rows_per_second: view.rowsPerSecond,
-  started_at: view.startedAt,
-  ended_at: view.endedAt,
-  error: view.error,
-  message: view.message,
-  settings_not_sent: view.settingsNotSent,
-});
+/** Empty where the caller has seen just this. */
+function progressEvent(state: WatchedState, seen: unknown): string {
+  const { run, report, failures, figures, recentRate } = state;
+  const data: LiveProgressEvent = {
+    ...progressToWire(report, run),
+    failures: failures.map(causeToWire),
+    ...(figures && { figures: [...figures] }),
+    ...{ seconds_left: state.secondsLeft, recent_rows_per_second: recentRate },
+  };
+  const id = createHash('sha256').update(JSON.stringify(data)).digest('base64url').slice(0, 22);
+  return id === seen ? '' : serverEvent('progress', data, id);
+}

@@ -1,12 +1,7 @@
 import { findTag, listTags, putTag, removeTag, type TagDeps, updateTag } from '../../shared/experiments/tags.ts';
 import { Message } from '../../shared/wire/common.ts';
-import {
-  ExperimentParams,
-  ExperimentTagParams,
-  RunTagCreateRequest,
-  RunTag as RunTagResponse,
-  RunTags,
-} from '../../shared/wire/experiments.ts';
+import { ExperimentParams, ExperimentTagParams } from '../../shared/wire/experiments.ts';
+import { RunTagCreateRequest, RunTag as RunTagResponse, RunTags } from '../../shared/wire/runTags.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 import { tagToWire } from '../views/experimentTags.ts';
 

@@ -11,7 +11,7 @@ import {
 import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
-import { allColumns, type ExportSearchDeps, known, ratedColumns } from '../records/exportColumns.ts';
+import { allColumns, type ExportSearchDeps, knownColumns, ratedColumns } from '../records/exportColumns.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { recordQuery, sortableColumn } from '../records/recordQuery.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -51,14 +51,14 @@ export const exportRecordRoutes = (deps: ExportSearchDeps): Endpoint[] => [
       };
       const { contentType } = formats[body.export_format];
       return new Reply({
-        stream: await written(deps, query, shape, body),
+        stream: await fileText(deps, query, shape, body),
         headers: attachment(contentType, fileName(body)),
       });
     },
   }),
 ];
 
-async function written(
+async function fileText(
   deps: ExportSearchDeps,
   query: ExportQuery,
   shape: ExportShape,
@@ -69,7 +69,7 @@ async function written(
   const isWhole = export_format === 'jsonl_flat' || !column_ids?.length;
   const chosen: readonly ExportedColumn[] = isWhole
     ? [...(await allColumns(deps, query)), ...(await ratedColumns(deps, query))]
-    : await known(column_ids, query, () => deps.records.annotationTemplates(query.run));
+    : await knownColumns(column_ids, query, () => deps.records.annotationTemplates(query.run));
   if (export_format === 'parquet') return exportParquet(deps, query, shape, chosen, await sharesAmong(deps, query, chosen));
   return exportFlat(deps, [query], shape, {
     format: export_format === 'csv' ? 'csv' : 'jsonl',

@@ -2,8 +2,20 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import { HealthcheckResponse } from '../../shared/wire/accounts.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
-/** Whether the service can do its work, in a sentence that names what cannot be reached. Cheap: clients ask before nearly every operation. */
-export type Health = () => Promise<{ ok: boolean; message: string }>;
+/** Says whether the service can do its work, in a sentence that names the parts it cannot reach. Cheap: clients ask before nearly every operation. */
+export type Health = () => Promise<{ ok: boolean; message: string; parts: readonly PartHealth[] }>;
+
+export type PartId = 'record_store' | 'metadata_store' | 'temporal' | 'coordination';
+
+/** One part of the service, as it answered. */
+export interface PartHealth {
+  id: PartId;
+  label: string;
+  /** Without it the service is not ready. */
+  isNeeded: boolean;
+  /** Undefined where it did not answer in time. */
+  latencyMs: number | undefined;
+}
 
 export const healthRoutes = (deps: { health: Health; version: string }): Endpoint[] => [
   endpoint({

@@ -6,10 +6,10 @@ import { IngestCountersResponse } from '../../shared/wire/ingest.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
-/** What became of the records that were sent to a project, and how much is under way. */
+/** Counts the records that were sent to a project by their outcome, and the bytes under way. */
 export const ingestCounterRoutes = (deps: {
   writer: Pick<RecordWriter, 'counters' | 'waitingBytes'>;
-  /** What the bodies of requests hold. */
+  /** Counts the bytes that the bodies of requests hold. */
   bodies: Pick<ByteShares, 'refusedRequests' | 'bytes' | 'limitBytes'>;
   heldUpdates(projectId: string): Promise<HeldUpdateUsage>;
 }): Endpoint[] => [

@@ -18,7 +18,8 @@ import { openSecrets } from '../../shared/integrations/sealing.ts';
 import type { Prices } from '../../shared/prices/openPrices.ts';
 import { pricesBody, pricesFrom } from '../../shared/prices/ownPrices.ts';
 import { tokenProviders } from '../../shared/providers/index.ts';
-import { modelsOf } from '../../shared/providers/models.ts';
+import type { ModelCaller } from '../../shared/providers/modelCall.ts';
+import { testCall } from '../../shared/providers/testCall.ts';
 import { CallLimitsBody } from '../../shared/wire/callLimits.ts';
 import { AnyJson, NoQuery } from '../../shared/wire/common.ts';
 import { IntegrationPrices } from '../../shared/wire/integrationPrices.ts';
@@ -29,20 +30,17 @@ import {
   CustomIntegrationPath,
   IntegrationDB,
   IntegrationIdPath,
-  IntegrationModels,
-  type IntegrationModelsResponse,
   IntegrationStatus,
-  LlmIntegrationPath,
-  ModelNames,
-  ModelsQuery,
   ProviderPath,
 } from '../../shared/wire/integrations.ts';
+import { IntegrationTestRequest, IntegrationTestResult } from '../../shared/wire/integrationTest.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 export type IntegrationRouteDeps = SaveDeps & {
   store: IntegrationStore;
   assets: AssetAccess;
   prices: Pick<Prices, 'refresh'>;
+  models: Pick<ModelCaller, 'complete'>;
 };
 
 const tag = 'Integrations';
@@ -55,7 +53,7 @@ const definitionDescription =
 /** Model providers. Literal paths stand before those with a name in the same place. */
 export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
   const { store, assets } = deps;
-  /** What is needed on the integration of this provider and name; where there is none, what making one needs. */
+  /** Returns the permission needed on the integration of this provider and name, or, when there is none, to make one. */
   const onNamed = (action: AssetAction, provider: string | undefined, name: string | undefined) =>
     ({
       ...needs(action),
@@ -69,7 +67,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
     orElse: 'read_integrations',
   } as const;
   const described = async (caller: Caller, integration: Integration) =>
-    toRecord(integration, (await assets.roles(caller, 'integration', [integration.id])).get(integration.id));
+    toRecord(integration, (await assets.roles(caller, 'integration', [integration.id])).get(integration.id), caller.userId);
   const definitionOf = async (name: string) => {
     const integration = await findCustom(store, name);
     return toDefinition(integration.config, openSecrets(deps.keyRing, integration));
@@ -89,7 +87,9 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
           'integration',
           all.map(({ id }) => id),
         );
-        return all.filter(({ id }) => roles.has(id)).map((integration) => toRecord(integration, roles.get(integration.id)));
+        return all
+          .filter(({ id }) => roles.has(id))
+          .map((integration) => toRecord(integration, roles.get(integration.id), caller.userId));
       },
     }),
     endpoint({
@@ -230,6 +230,17 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
     }),
     endpoint({
       method: 'get',
+      path: '/integrations/{integration_id}/settings',
+      summary: 'Settings of an integration, without secrets',
+      tag,
+      access: needs('read'),
+      query: NoQuery,
+      params: IntegrationIdPath,
+      response: ProviderSettings,
+      handle: async ({ params }) => toSettings(await findById(store, params.integration_id)),
+    }),
+    endpoint({
+      method: 'get',
       path: '/integrations/{integration_id}/limits',
       summary: 'What the calls of an integration may use',
       tag,
@@ -286,76 +297,26 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       },
     }),
     endpoint({
-      method: 'get',
-      path: '/llm_integrations',
-      summary: 'Models of every integration, by integration name',
+      method: 'post',
+      path: '/integrations/{integration_id}/test_call',
+      summary: 'Call a model of an integration once, to see whether it answers',
+      description:
+        'A real call, with its cost, within the limits of the integration. It is tried once and has 30 s; it waits at most 15 s for other calls. A call that fails is answered 200 with its `error`.',
       tag,
-      access: read,
-      query: ModelsQuery,
-      response: IntegrationModels,
-      handle: async ({ query }) =>
-        Object.fromEntries(
-          (await store.list()).map((integration) => [
-            integration.name,
-            toModels(integration, query.multimodal_capabilities ?? []),
-          ]),
+      access: needs('update'),
+      params: IntegrationIdPath,
+      body: IntegrationTestRequest,
+      response: IntegrationTestResult,
+      waits: true,
+      handle: async ({ params, body, signal }) =>
+        testCall(
+          deps.models,
+          await findById(store, params.integration_id),
+          { model: body.model ?? null, prompt: body.prompt ?? null },
+          signal,
         ),
-    }),
-    endpoint({
-      method: 'get',
-      path: '/llm_integrations/{llm_integration}/models',
-      summary: "Names of a provider's models, as run settings may use them",
-      tag,
-      access: read,
-      params: LlmIntegrationPath,
-      response: ModelNames,
-      handle: ({ params }) => aliasesOf(store, params.llm_integration),
-    }),
-    endpoint({
-      method: 'get',
-      path: '/llm_integrations/{llm_integration}/scorer_models',
-      summary: "Names of a provider's models that can judge",
-      tag,
-      access: read,
-      params: LlmIntegrationPath,
-      response: ModelNames,
-      handle: ({ params }) => aliasesOf(store, params.llm_integration),
     }),
   ];
 }
 
-/** Any model may judge, so both lists of models are the same. */
-async function aliasesOf(store: IntegrationStore, provider: string): Promise<string[]> {
-  const integrations = (await store.list()).filter((integration) => integration.provider === provider);
-  return [...new Set(integrations.flatMap(modelsOf).map((model) => model.alias))];
-}
-
 const statusOf = (integration: Integration) => ({ status: 'configured', updated_at: integration.updatedAt.toISOString() });
-
-function toModels(integration: Integration, capabilities: readonly ('vision' | 'audio')[]): IntegrationModelsResponse {
-  const models = modelsOf(integration)
-    .map(({ alias, name, modalities }) => ({
-      alias,
-      name,
-      input_modalities: [...modalities],
-      multimodal_capabilities: [
-        ...(modalities.includes('image') ? ['vision' as const] : []),
-        ...(modalities.includes('audio') ? ['audio' as const] : []),
-      ],
-    }))
-    .filter((model) => capabilities.every((capability) => model.multimodal_capabilities.includes(capability)));
-  const aliases = models.map((model) => model.alias);
-  const { provider, config } = integration;
-  const files = provider === 'custom' ? config.multiModal : config.multi_modal_config;
-  return {
-    integration_name: integration.name,
-    integration_id: integration.id,
-    provider,
-    models: aliases,
-    scorer_models: aliases,
-    recommended_models: {},
-    supports_num_judges: true,
-    supports_file_uploads: files != null,
-    model_properties: models,
-  };
-}

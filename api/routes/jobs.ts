@@ -1,7 +1,16 @@
 import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts';
 import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import { assetsSeenBy } from '../../shared/experiments/assetsSeenBy.ts';
-import { createJob, findJob, type JobDeps, type JobView, type JobViewDeps, jobsOfRun } from '../../shared/experiments/jobs.ts';
+import {
+  createJob,
+  findJob,
+  type JobDeps,
+  type JobView,
+  type JobViewDeps,
+  jobsOfRun,
+  mustBeStartable,
+} from '../../shared/experiments/jobs.ts';
+import type { ScoredRun } from '../../shared/scoring/scoring.ts';
 import {
   CreateJobRequest,
   CreateJobResponse,
@@ -10,7 +19,9 @@ import {
   JobResponse,
   JobsQuery,
   RunParams,
+  scoringJobs,
 } from '../../shared/wire/jobs.ts';
+import type { startScoringJob } from '../records/scoringJob.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 export interface JobRouteDeps extends JobDeps, JobViewDeps {
@@ -21,6 +32,8 @@ export interface JobRouteDeps extends JobDeps, JobViewDeps {
   authorizeProject(caller: Caller, action: ProjectAction | 'read', projectId: string): Promise<unknown>;
   /** Where a person sees an experiment. */
   linkTo(projectId: string, experimentId: string): string;
+  /** Has stored records of a run scored. */
+  startScoring(caller: Caller, request: CreateJobRequest): ReturnType<typeof startScoringJob>;
 }
 
 const tag = 'Jobs';
@@ -32,15 +45,29 @@ export function jobRoutes(deps: JobRouteDeps): Endpoint[] {
       method: 'post',
       path: '/jobs',
       errors: ['NotFound', 'Conflict'],
-      summary: 'Start the run of an experiment',
+      summary: 'Start the run of an experiment, or the scoring of stored records',
       description:
-        'Takes `job_name` `playground_run`. Sets dataset, template, settings and metrics on the experiment where they are given, and starts the same ' +
-        'run as creating an experiment with `trigger`. Asked again while the run goes on, it gives the job of that run.',
+        '`playground_run` sets dataset, template, settings, metrics and segment filters on the experiment where they are given, and starts the same run ' +
+        'as creating an experiment with `trigger`. Asked again while the run goes on, it gives the job of that run. `log_stream_scorer` and `log_stream_run` have ' +
+        'stored records of a log stream, experiment or metrics-testing run scored: by `scorers` and `scorer_config`, each as the settings of the run or else the scorer says, or by those that ' +
+        'are switched on; of `trace_ids` where they are given; sessions alone with `is_session`; the share that `segment_filters` choose. Each metric has a job, and `job_id` is that of the first.',
       tag,
       access: 'signedIn',
       body: CreateJobRequest,
       response: CreateJobResponse,
       handle: async ({ body, caller }) => {
+        mustBeStartable(body);
+        if (scoringJobs.includes(body.job_name)) {
+          await deps.authorizeProject(caller, 'set_metric', body.project_id);
+          const { run, jobIds, records } = await deps.startScoring(caller, body);
+          const link = recordsLink(run);
+          return {
+            ...body,
+            job_id: jobIds[0] as string,
+            message: `${records} records match; they are scored. Results: ${link}`,
+            link,
+          };
+        }
         await deps.authorizeProject(caller, 'create_run', body.project_id);
         const { experiment, jobId, run, started } = await createJob(assetsSeenBy(deps, deps.assets, caller), body);
         const link = deps.linkTo(experiment.projectId, experiment.id);
@@ -91,6 +118,10 @@ export function jobRoutes(deps: JobRouteDeps): Endpoint[] {
     }),
   ];
 }
+
+/** Where a person sees the records of a run. */
+const recordsLink = ({ projectId, runId, kind }: ScoredRun): string =>
+  `/console/p/${projectId}/records?${kind === 'experiment' ? 'experiment' : 'run'}=${runId}`;
 
 function toWire(job: JobView): JobResponse {
   const { status } = job;

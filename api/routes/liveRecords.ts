@@ -1,31 +1,19 @@
 import { z } from 'zod';
-import { onAbort } from '../../shared/concurrency/onAbort.ts';
-import { ServiceError } from '../../shared/errors/errors.ts';
-import type { RunLookup } from '../../shared/projects/runs.ts';
-import type { FollowedRun, LiveRuns, OfSorts, RunState } from '../../shared/records/liveRecords.ts';
+import type { FollowedStates } from '../../shared/concurrency/followedStates.ts';
+import type { RunLookup, RunRef } from '../../shared/projects/runs.ts';
+import type { OfSorts, RunState } from '../../shared/records/liveRecords.ts';
 import { type LiveRecordsEvent, LiveRecordsQuery } from '../../shared/wire/liveRecords.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint, type Gate, Reply } from '../route.ts';
+import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { eventsReply, headOfEvents, serverEvent } from '../serverSentEvents.ts';
 
 export interface LiveRecordDeps {
   findRun: RunLookup;
-  live: Pick<LiveRuns, 'follow'>;
+  live: Pick<FollowedStates<RunRef, RunState>, 'follow'>;
   gate: Gate;
   /** Aborts when the process is about to end. */
   stopping: AbortSignal;
 }
-
-/** Milliseconds between two looks at whether the caller may still read, which are also the most between two signs of life. */
-const CHECK_MS = 5_000;
-/** Milliseconds after which a client that lost its stream asks again. */
-const RETRY_MS = 2_000;
-
-const headers = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
-  // Neither this service nor a proxy holds parts back to compress or to gather them.
-  'Cache-Control': 'no-store, no-transform',
-  'X-Accel-Buffering': 'no',
-};
 
 /** New records of a run, as they come. */
 export const liveRecordRoutes = (deps: LiveRecordDeps): Endpoint[] => [
@@ -45,52 +33,26 @@ export const liveRecordRoutes = (deps: LiveRecordDeps): Endpoint[] => [
     errors: ['TooManyRequests'],
     async handle({ params, query, caller, request, signal }) {
       const run = await deps.findRun(params.project_id, query);
-      if (request.method === 'HEAD') return new Reply({ body: Buffer.alloc(0), headers });
-      const mayGoOn = async () => {
-        await deps.gate.authorize(
-          await deps.gate.authenticate(request, params.project_id),
-          { project: 'read' },
-          params.project_id,
-        );
-        await deps.findRun(params.project_id, query);
-      };
-      const followed = await deps.live.follow(run, caller.userId);
+      if (request.method === 'HEAD') return headOfEvents();
       const seen = countsOfId(request.headers['last-event-id']);
-      return new Reply({ stream: events(followed, seen, { mayGoOn, stopping: deps.stopping, signal }), headers });
+      return eventsReply(
+        await deps.live.follow(run, caller.userId),
+        (state, before) => recordsEvent(state, before?.counts ?? seen ?? state.counts),
+        {
+          async mayGoOn() {
+            await deps.gate.authorize(
+              await deps.gate.authenticate(request, params.project_id),
+              { project: 'read' },
+              params.project_id,
+            );
+            await deps.findRun(params.project_id, query);
+          },
+          ...{ stopping: deps.stopping, signal },
+        },
+      );
     },
   }),
 ];
-
-interface Until {
-  /** @throws ServiceError that says why not */
-  mayGoOn(): Promise<void>;
-  stopping: AbortSignal;
-  /** Aborts when the caller hangs up. */
-  signal: AbortSignal;
-}
-
-async function* events(followed: FollowedRun, seen: OfSorts<number> | undefined, { mayGoOn, stopping, signal }: Until) {
-  using run = followed;
-  const ending = new AbortController();
-  const unheard = [stopping, signal].map((one) => onAbort(one, () => ending.abort()));
-  try {
-    let state = run.first;
-    yield `retry: ${RETRY_MS}\n\n${recordsEvent(state, seen ?? state.counts)}`;
-    while (!signal.aborted) {
-      const next = await run.changed(state, CHECK_MS, ending.signal);
-      if (stopping.aborted) throw new ServiceError('Unavailable', 'the service is stopping: connect again');
-      // Also before an event: what somebody may not read any more is not sent.
-      await mayGoOn();
-      yield next ? recordsEvent(next, state.counts) : ': nothing new\n\n';
-      state = next ?? state;
-    }
-  } catch (err) {
-    if (!(err instanceof ServiceError)) throw err;
-    yield event('end', { status: err.status, detail: err.message });
-  } finally {
-    for (const unhear of unheard) unhear();
-  }
-}
 
 function recordsEvent({ counts, newest }: RunState, before: OfSorts<number>): string {
   const risen = (of: keyof OfSorts<number>) => Math.max(0, counts[of] - before[of]);
@@ -99,10 +61,8 @@ function recordsEvent({ counts, newest }: RunState, before: OfSorts<number>): st
     num_records: counts,
     newest,
   };
-  return `id: ${counts.traces}-${counts.spans}-${counts.sessions}\n${event('records', data)}`;
+  return serverEvent('records', data, `${counts.traces}-${counts.spans}-${counts.sessions}`);
 }
-
-const event = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** The numbers of records that an id of an event says; undefined for what is none of ours. */
 function countsOfId(id: string | string[] | undefined): OfSorts<number> | undefined {

@@ -39,7 +39,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     errors: ['Conflict'],
     summary: 'Create a log stream',
     tag,
-    access: { project: 'create_run' },
+    access: { project: 'log_data' },
     params: ProjectParams,
     body: LogStreamCreate,
     response: LogStream,
@@ -61,7 +61,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     path: '/projects/{project_id}/log_streams',
     summary: "All of a project's log streams, newest first",
     tag,
-    access: { project: 'read' },
+    access: { project: 'find' },
     params: ProjectParams,
     query: LogStreamsQuery,
     response: z.array(LogStream),
@@ -75,7 +75,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     path: '/projects/{project_id}/log_streams/paginated',
     summary: "A project's log streams, newest first, a page at a time",
     tag,
-    access: { project: 'read' },
+    access: { project: 'find' },
     params: ProjectParams,
     query: LogStreamsPageQuery,
     response: LogStreamsPage,
@@ -86,7 +86,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     path: '/projects/{project_id}/log_streams/search',
     summary: 'Log streams that match filters, a page at a time',
     tag,
-    access: { project: 'read' },
+    access: { project: 'find' },
     params: ProjectParams,
     body: LogStreamSearchRequest,
     response: LogStreamsPage,
@@ -97,11 +97,11 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     path: '/projects/{project_id}/log_streams/{log_stream_id}',
     summary: 'One log stream',
     tag,
-    access: { project: 'read' },
+    access: { project: 'find' },
     params: LogStreamParams,
     response: LogStream,
     handle: async ({ project, params }) =>
-      describeOne(deps, project, found(await deps.logStreams.get(project.id, params.log_stream_id))),
+      describeOne(deps, project, orNotFound(await deps.logStreams.get(project.id, params.log_stream_id))),
   }),
   endpoint({
     method: 'put',
@@ -114,7 +114,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     body: LogStreamNameRequest,
     response: LogStream,
     handle: async ({ project, params, body }) =>
-      describeOne(deps, project, found(await deps.logStreams.rename(project.id, params.log_stream_id, body.name))),
+      describeOne(deps, project, orNotFound(await deps.logStreams.rename(project.id, params.log_stream_id, body.name))),
   }),
   endpoint({
     method: 'delete',
@@ -125,13 +125,13 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
     params: LogStreamParams,
     status: 204,
     async handle({ project, params }) {
-      const { id } = found(await deps.logStreams.get(project.id, params.log_stream_id));
+      const { id } = orNotFound(await deps.logStreams.get(project.id, params.log_stream_id));
       await deleteWithRecords(deps, project.id, id);
     },
   }),
 ];
 
-function found(stream: stored.LogStream | undefined): stored.LogStream {
+function orNotFound(stream: stored.LogStream | undefined): stored.LogStream {
   if (!stream) throw new ServiceError('NotFound', 'no such log stream in this project');
   return stream;
 }

@@ -111,7 +111,7 @@ async function timelineQuery(
     to: body.end_time,
     bucketMinutes: bucketMinutesFor({ from: body.start_time, to: body.end_time }, intervalMinutes),
     groupBy: body.group_by ? groupColumn(findColumn(body.group_by)) : undefined,
-    // Who names kinds of records wants their numbers.
+    // A filter on the kind of records selects their own numbers.
     ownNumbersOf: columnsOf(filter).includes('type') ? undefined : ownNumberKinds,
   };
 }

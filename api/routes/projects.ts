@@ -7,7 +7,7 @@ import type { ProjectAccess } from '../../shared/projects/access.ts';
 import type { DeletionDeps } from '../../shared/projects/deletions.ts';
 import type { FirstLog } from '../../shared/projects/firstLog.ts';
 import type * as stored from '../../shared/projects/projectStore.ts';
-import { createProject, deleteProject, updateProject, viewerOf } from '../../shared/projects/projects.ts';
+import { createProject, deleteProject, ownerOf, updateProject, viewerOf } from '../../shared/projects/projects.ts';
 import type * as runs from '../../shared/projects/runs.ts';
 import { Message, pageFields } from '../../shared/wire/common.ts';
 import {
@@ -17,6 +17,7 @@ import {
   ProjectCreate,
   ProjectCreateResponse,
   ProjectParams,
+  ProjectQuery,
   ProjectsPage,
   ProjectsPageQuery,
   ProjectsQuery,
@@ -31,7 +32,9 @@ import { toUser, toUserInfo } from '../views/users.ts';
 
 export type ProjectRouteDeps = DeletionDeps & {
   projects: stored.ProjectStore;
-  accounts: Pick<AccountStore, 'usersById'>;
+  accounts: Pick<AccountStore, 'usersById' | 'user'>;
+  /** Makes prompts to begin with. */
+  makeExamples(owner: Caller, projectId: string): Promise<void>;
   access: ProjectAccess;
   newestRecords: runs.NewestRecords;
   firstLog: FirstLog;
@@ -96,7 +99,7 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     response: z.array(Project),
     async handle({ query, caller }) {
       const { items } = await deps.projects.find(viewerOf(caller), {
-        filters: [...ofType(query.type), ...named(query.project_name)],
+        filters: [...ofType(query.type), ...nameFilter(query.project_name)],
       });
       return inPieces(items, (piece) => describe(deps, caller, piece));
     },
@@ -106,14 +109,20 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     path: '/projects',
     errors: ['Conflict'],
     summary: 'Create a project; the caller becomes its owner',
+    description: '`create_example_templates` adds a few prompt templates to begin with.',
     tag,
     access: { organization: 'create_project' },
     body: ProjectCreate,
     response: ProjectCreateResponse,
-    async handle({ body: { for_log, ...input }, caller }) {
-      if (!for_log) return toCreated(await createProject(deps, caller, input));
+    async handle({ body: { for_log, created_by, create_example_templates: withExamples, ...input }, caller }) {
+      const owner = await ownerOf(deps.accounts, caller, created_by);
+      if (!for_log) {
+        const project = await createProject(deps, owner, input);
+        if (withExamples) await deps.makeExamples(owner, project.id);
+        return toCreated(project);
+      }
       mustMakeForLogs(deps.firstLog, caller, 'project');
-      const { project, made } = await deps.firstLog.makeProject(caller, input);
+      const { project, made } = await deps.firstLog.makeProject(owner, input);
       return new Reply({ body: toCreated(project), headers: madeHeaders([made]) });
     },
   }),
@@ -121,14 +130,16 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
     method: 'get',
     path: '/projects/{project_id}',
     summary: 'One project',
+    description: '`actions` limits the permissions that are shown, to one that is shown only so (`use_playground`) as well.',
     tag,
-    access: { project: 'read' },
+    access: { project: 'find' },
     params: ProjectParams,
+    query: ProjectQuery,
     response: Project,
-    async handle({ project, caller }) {
+    async handle({ project, query: { actions }, caller }) {
       const query = { filters: [{ name: 'id', operator: 'eq', value: project.id }] } as const;
       const { items } = await deps.projects.find(viewerOf(caller), query);
-      const [described] = await describe(deps, caller, items);
+      const [described] = await describe(deps, caller, items, { actions });
       // Deleted between the check of access and here.
       if (!described) throw new ServiceError('NotFound', 'no such project');
       return described;
@@ -166,7 +177,7 @@ export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
 
 const ofType = (type: stored.ProjectType | undefined): stored.ProjectQuery['filters'] =>
   type ? [{ name: 'type', operator: 'eq', value: type }] : [];
-const named = (name: string | undefined): stored.ProjectQuery['filters'] =>
+const nameFilter = (name: string | undefined): stored.ProjectQuery['filters'] =>
   name === undefined ? [] : [{ name: 'name', operator: 'eq', value: name, case_sensitive: true }];
 
 type Described = z.input<typeof Project>;

@@ -1,20 +1,23 @@
 import { ServiceError } from '../../shared/errors/errors.ts';
-import type { Expiries, Retention, RetentionStore } from '../../shared/projects/retention.ts';
+import type { Expiries, FindWouldExpire, Retention, RetentionStore } from '../../shared/projects/retention.ts';
 import { NoQuery } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { RetentionRequest, RetentionResponse } from '../../shared/wire/retention.ts';
+import { RetentionEffect, RetentionEffectQuery, RetentionRequest, RetentionResponse } from '../../shared/wire/retention.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 export interface RetentionDeps {
   retention: RetentionStore;
   expiries: Pick<Expiries, 'forget'>;
+  wouldExpire: FindWouldExpire;
 }
+
+const DAY_MS = 86_400_000;
 
 const tag = 'Projects';
 const path = '/projects/{project_id}/retention';
 
 /** How long a project keeps its records. */
-export const retentionRoutes = ({ retention, expiries }: RetentionDeps): Endpoint[] => [
+export const retentionRoutes = ({ retention, expiries, wouldExpire }: RetentionDeps): Endpoint[] => [
   endpoint({
     method: 'get',
     path,
@@ -25,6 +28,24 @@ export const retentionRoutes = ({ retention, expiries }: RetentionDeps): Endpoin
     params: ProjectParams,
     response: RetentionResponse,
     handle: async ({ project }) => describe(project.id, await retention.get(project.id)),
+  }),
+  endpoint({
+    method: 'get',
+    path: `${path}/effect`,
+    summary: 'What a retention would take of a project now',
+    description:
+      'Ask before you make it shorter. Counted are traces that are shown now and would not be. Nothing is changed. A session goes with its last trace.',
+    tag,
+    access: { project: 'read' },
+    params: ProjectParams,
+    query: RetentionEffectQuery,
+    response: RetentionEffect,
+    async handle({ project, query }) {
+      const before = new Date(Date.now() - query.retention_days * DAY_MS).toISOString();
+      const { expired_before: already } = describe(project.id, await retention.get(project.id));
+      const effect = await wouldExpire(project.id, before, already);
+      return { project_id: project.id, retention_days: query.retention_days, expired_before: before, ...effect };
+    },
   }),
   endpoint({
     method: 'put',

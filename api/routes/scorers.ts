@@ -1,40 +1,30 @@
 import { z } from 'zod';
-import { type AssetAction, type Caller, mayOnAsset, type ProjectRole } from '../../shared/accounts/permissions.ts';
+import type { AssetAction, Caller } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
 import { mustNameOne } from '../../shared/assets/onlyOne.ts';
-import { isGlobal, labelOf, listScorers, nodeTypesOf } from '../../shared/scorers/listScorers.ts';
-import {
-  addJudgeVersion,
-  createScorer,
-  deleteScorer,
-  generatedScorerId,
-  getScorer,
-  getVersion,
-  restoreVersion,
-  updateScorer,
-} from '../../shared/scorers/manageScorers.ts';
+import { listScorers } from '../../shared/scorers/listScorers.ts';
+import { createScorer, deleteScorer, getScorer, updateScorer } from '../../shared/scorers/manageScorers.ts';
 import { presets } from '../../shared/scorers/presets.ts';
-import type { Scorer, ScorerStore, ScorerVersion } from '../../shared/scorers/scorer.ts';
-import { outputTypeOf, scaleWarnings, scorerScale } from '../../shared/scorers/scorerScale.ts';
+import { addPresetVersion, getPresetVersion, type PresetVersionStore } from '../../shared/scorers/presetVersions.ts';
+import type { Scorer, ScorerStore } from '../../shared/scorers/scorer.ts';
+import { withRequiredScorers } from '../../shared/scorers/scorerNeeds.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
-import { Message, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
+import { addJudgeVersion, addTunedVersion, getVersion, restoreVersion } from '../../shared/scorers/scorerVersions.ts';
+import { Message, PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
+import { ListScorersRequest, ListScorersResponse, ListScorerVersionsResponse } from '../../shared/wire/scorerLists.ts';
+import { CreateScorerRequest, ScorerAction, ScorerResponse, UpdateScorerRequest } from '../../shared/wire/scorers.ts';
 import {
   CreateLlmScorerVersionRequest,
-  CreateScorerRequest,
-  ListScorersRequest,
-  ListScorersResponse,
-  ListScorerVersionsResponse,
-  NodeType,
-  ScorerAction,
-  ScorerResponse,
+  CreateLunaScorerVersionRequest,
+  CreateScorerVersionRequest,
   ScorerVersionResponse,
-  UpdateScorerRequest,
-} from '../../shared/wire/scorers.ts';
+} from '../../shared/wire/scorerVersions.ts';
 import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { presetToVersion, toVersion, VersionNumber } from '../scorers/scorerVersions.ts';
+import { describedScorer, mayWith, toScorer } from '../scorers/scorerView.ts';
 
 const tag = 'Scorers';
 const ScorerPath = z.object({ scorer_id: Uuid });
-const VersionNumber = z.coerce.number().int().min(0).max(2_147_483_647);
 const actions = z
   .union([ScorerAction, z.array(ScorerAction)])
   .optional()
@@ -47,12 +37,29 @@ export interface ScorerRouteDeps {
   scorers: ScorerStore;
   gate: Pick<Gate, 'authorize'>;
   assets: AssetAccess;
+  presetVersions: PresetVersionStore;
 }
 
 /** Metric definitions: users' own, and the built-in ones among them. */
-export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoint[] {
-  const described = async (caller: Caller, scorer: Scorer) =>
-    toScorer(scorer, (await assets.roles(caller, 'scorer', [scorer.id])).get(scorer.id));
+export function scorerRoutes({ scorers, gate, assets, presetVersions }: ScorerRouteDeps): Endpoint[] {
+  const described = (caller: Caller, scorer: Scorer) => describedScorer({ assets, scorers }, caller, scorer);
+
+  /** A version of a scorer that a user defined, or of a built-in metric. */
+  const versionOf = async (id: string, number: number | 'latest') => {
+    const scorer = await getScorer(scorers, id);
+    return scorer.scorerType === 'preset'
+      ? presetToVersion(await getPresetVersion(presetVersions, scorer, number))
+      : toVersion(await getVersion(scorers, id, number), scorer);
+  };
+  const versionsOf = async (id: string, { starting_token: offset, limit }: PageRequest) => {
+    const scorer = await getScorer(scorers, id);
+    if (scorer.scorerType === 'preset') {
+      const { items, hasMore } = await presetVersions.list(id, offset, limit);
+      return { hasMore, versions: items.map(presetToVersion) };
+    }
+    const { items, hasMore } = await scorers.versions(id, offset, limit);
+    return { hasMore, versions: items.map((version) => toVersion(version, scorer)) };
+  };
 
   return [
     endpoint({
@@ -96,9 +103,10 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
         const found = await listScorers(scorers, seen, body);
         await mustNameOne('scorer', body.filters, { starting_token: 0, items: found, hasMore: false }, async () => found);
         const page = found.slice(query.starting_token, query.starting_token + query.limit);
+        const withRequired = await withRequiredScorers(scorers, page);
         return {
           ...pageFields(query, page.length, query.starting_token + page.length < found.length),
-          scorers: page.map((scorer) => toScorer(scorer, roles.get(scorer.id))),
+          scorers: page.map((scorer) => toScorer(scorer, roles.get(scorer.id), withRequired)),
         };
       },
     }),
@@ -167,6 +175,40 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
       },
     }),
     endpoint({
+      method: 'post',
+      path: '/scorers/{scorer_id}/version/luna',
+      summary: 'Add a version of a scorer of a small tuned model',
+      description:
+        'No tuned model is run here: a judge is asked the prompt, on what `luna_input_type` says and with values as `luna_output_type` says. The version has a warning that says so.',
+      tag,
+      access: needs('update'),
+      params: ScorerPath,
+      body: CreateLunaScorerVersionRequest,
+      response: ScorerVersionResponse,
+      handle: async ({ params, body, caller }) => {
+        const version = await addTunedVersion(scorers, params.scorer_id, body, caller.userId);
+        return toVersion(version, await getScorer(scorers, params.scorer_id));
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: '/scorers/{scorer_id}/version/preset',
+      errors: ['NotFound'],
+      summary: 'Add a version of a built-in metric',
+      description:
+        'Settings under a number: the model of the judge, the number of judges, what is scored. It counts in the runs whose settings name it as `scorer_version`, and nowhere else.',
+      tag,
+      access: write,
+      params: ScorerPath,
+      body: CreateScorerVersionRequest,
+      response: ScorerVersionResponse,
+      handle: async ({ params, body, caller }) => {
+        await assets.require(caller, 'scorer', params.scorer_id, 'read');
+        const scorer = await getScorer(scorers, params.scorer_id);
+        return presetToVersion(await addPresetVersion(presetVersions, scorer, body, caller.userId));
+      },
+    }),
+    endpoint({
       method: 'get',
       path: '/scorers/{scorer_id}/version',
       summary: 'Read a version of a scorer, the latest by default',
@@ -175,10 +217,7 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
       params: ScorerPath,
       query: z.object({ version: VersionNumber.optional() }),
       response: ScorerVersionResponse,
-      handle: async ({ params, query }) => {
-        const version = await getVersion(scorers, params.scorer_id, query.version ?? 'latest');
-        return toVersion(version, await getScorer(scorers, params.scorer_id));
-      },
+      handle: ({ params, query }) => versionOf(params.scorer_id, query.version ?? 'latest'),
     }),
     endpoint({
       method: 'get',
@@ -190,12 +229,8 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
       query: PageQuery,
       response: ListScorerVersionsResponse,
       handle: async ({ params, query }) => {
-        const scorer = await getScorer(scorers, params.scorer_id);
-        const { items: versions, hasMore } = await scorers.versions(scorer.id, query.starting_token, query.limit);
-        return {
-          ...pageFields(query, versions.length, hasMore),
-          versions: versions.map((version) => toVersion(version, scorer)),
-        };
+        const { versions, hasMore } = await versionsOf(params.scorer_id, query);
+        return { ...pageFields(query, versions.length, hasMore), versions };
       },
     }),
     endpoint({
@@ -213,107 +248,4 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
       },
     }),
   ];
-}
-
-const mayWith = (role: ProjectRole | undefined, action: z.output<typeof ScorerAction>): boolean =>
-  role !== undefined && action !== 'autotune_apply' && mayOnAsset(role, action);
-
-function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof ScorerResponse> {
-  const { definition } = scorer;
-  const colors = definition.metric_color_picker_config ?? null;
-  return {
-    id: scorer.id,
-    permissions: ScorerAction.options.map((action) => ({ action, allowed: mayWith(role, action), message: null })),
-    name: scorer.name,
-    scorer_type: scorer.scorerType,
-    label: labelOf(scorer),
-    description: definition.description ?? '',
-    tags: definition.tags ?? [],
-    defaults: definition.defaults ?? null,
-    latest_version: scorer.latestVersion && toBaseVersion(scorer.latestVersion, scorer),
-    model_type: definition.model_type ?? null,
-    ground_truth: definition.ground_truth ?? null,
-    default_version_id: scorer.defaultVersion?.id ?? null,
-    default_version: scorer.defaultVersion && toBaseVersion(scorer.defaultVersion, scorer),
-    user_prompt: definition.user_prompt ?? null,
-    scoreable_node_types: nodeTypesOf(scorer),
-    output_type: definition.output_type ?? null,
-    input_type: definition.input_type ?? null,
-    multimodal_capabilities: definition.multimodal_capabilities ?? null,
-    required_scorers: definition.required_scorers ?? null,
-    required_metric_ids: definition.required_metric_ids ?? null,
-    deprecated: definition.deprecated ?? null,
-    roll_up_method: definition.roll_up_method ?? null,
-    roll_up_config: null,
-    included_fields: definition.model_type === 'llm' || scorer.scorerType === 'llm' ? ['model_name', 'num_judges'] : [],
-    created_by: scorer.createdBy,
-    created_at: scorer.createdAt?.toISOString() ?? null,
-    updated_at: scorer.updatedAt?.toISOString() ?? null,
-    metric_color_picker_config: colors,
-    color_threshold_config: colors?.type === 'numeric' ? colors : null,
-    ...scorerScale(definition, outputTypeOf(scorer)),
-    warnings: scaleWarnings(scorer),
-    metric_name: scorer.name,
-    is_global: isGlobal(scorer),
-    scope_projects: scorer.scopeProjects,
-  };
-}
-
-const judgeSettings = ({ definition }: ScorerVersion) => ({
-  model_name: definition.modelName,
-  ...(definition.modelNames ? { model_names: definition.modelNames } : {}),
-  num_judges: definition.numJudges,
-  scoreable_node_types: definition.nodeTypes,
-  cot_enabled: definition.explain,
-  output_type: definition.outputType,
-  input_type: definition.inputType ?? null,
-});
-
-const toBaseVersion = (version: ScorerVersion, { name }: Scorer) => ({
-  id: version.id,
-  version: version.version,
-  scorer_id: version.scorerId,
-  generated_scorer: {
-    id: generatedScorerId(version),
-    name,
-    instructions: version.definition.instructions,
-    chain_poll_template: version.definition.template,
-    user_prompt: version.definition.userPrompt,
-  },
-  registered_scorer: null,
-  finetuned_scorer: null,
-  ...judgeSettings(version),
-});
-
-function toVersion(version: ScorerVersion, scorer: Scorer): z.input<typeof ScorerVersionResponse> {
-  const base = toBaseVersion(version, scorer);
-  const made = {
-    created_by: version.createdBy,
-    created_at: version.createdAt.toISOString(),
-    updated_at: version.createdAt.toISOString(),
-  };
-  return {
-    ...base,
-    warnings: scaleWarnings(scorer),
-    registered_scorer: null,
-    finetuned_scorer: null,
-    generated_scorer: {
-      ...base.generated_scorer,
-      ...made,
-      scoreable_node_types: version.definition.nodeTypes.filter((type) => NodeType.safeParse(type).success) as NodeType[],
-      scorer_configuration: {
-        // The interface wants a text here; empty where the model is chosen when the run starts.
-        model_alias: version.definition.modelName ?? '',
-        num_judges: version.definition.numJudges,
-        output_type: version.definition.outputType,
-        scoreable_node_types: version.definition.nodeTypes,
-        cot_enabled: version.definition.explain,
-        ground_truth: scorer.definition.ground_truth ?? false,
-        multimodal_capabilities: scorer.definition.multimodal_capabilities ?? null,
-      },
-    },
-    chain_poll_template: version.definition.template,
-    allowed_model: null,
-    ...made,
-  };
 }

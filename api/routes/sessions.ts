@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { readSession } from '../../shared/records/read.ts';
+import { readSession, readSessionAlone } from '../../shared/records/read.ts';
 import { openSession } from '../../shared/records/sessions.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { SessionCreateRequest, SessionCreateResponse } from '../../shared/wire/ingest.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredSession } from '../../shared/wire/storedRecords.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
-import { ReadQuery, type RecordDeps } from '../records/loggedRecords.ts';
+import { ReadSessionQuery, type RecordDeps } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 const tag = 'Records';
@@ -49,9 +49,12 @@ export const sessionRoutes = (deps: RecordDeps): Endpoint[] => [
     tag,
     access: { project: 'read' },
     params: ProjectParams.extend({ session_id: Uuid }),
-    query: ReadQuery,
+    query: ReadSessionQuery,
     response: StoredSession,
-    handle: async ({ params, project }) => new Reply({ body: await readSession(deps.reading, project.id, params.session_id) }),
+    async handle({ params, project, query }) {
+      const read = query.include_children ? readSession : readSessionAlone;
+      return new Reply({ body: await read(deps.reading, project.id, params.session_id) });
+    },
   }),
   deleteRoute(deps, 'sessions', ['session'], 'A session goes with its traces and their spans.'),
   endpoint({

@@ -68,16 +68,18 @@ function toRowResponse(
     index,
     values,
     values_dict: Object.fromEntries(columnNames.map((name, at) => [name, values[at]])),
-    metadata: {
-      created_in_version: row.createdInVersion,
-      created_at: row.createdAt,
-      created_by_user: users.get(row.createdBy) ?? null,
-      updated_in_version: row.updatedInVersion,
-      updated_at: row.updatedAt,
-      updated_by_user: users.get(row.updatedBy) ?? null,
-    },
+    metadata: rowMetadata(row, users),
   };
 }
+
+export const rowMetadata = (row: StoredRow, users: ReadonlyMap<string, UserInfo>) => ({
+  created_in_version: row.createdInVersion,
+  created_at: row.createdAt,
+  created_by_user: users.get(row.createdBy) ?? null,
+  updated_in_version: row.updatedInVersion,
+  updated_at: row.updatedAt,
+  updated_by_user: users.get(row.updatedBy) ?? null,
+});
 
 export const etagOf = ({ datasetId, versionIndex }: Pick<DatasetVersion, 'datasetId' | 'versionIndex'>) =>
   `"${datasetId}.${versionIndex}"`;

@@ -59,7 +59,7 @@ interface Place {
   requests: string;
 }
 
-/** What a package stores; that nothing came of it where it could not be installed or its program fails. */
+/** Returns what a package stores; that nothing came of it where it could not be installed or its program fails. */
 async function tryOut(sdk: Sdk, { folder, service, model, project, requests }: Place): Promise<Outcome> {
   const recorder = await startExportRecorder(service.url);
   let failure = '';

@@ -13,7 +13,7 @@ export interface CompareOptions extends WatchOptions {
   metric?: string[];
 }
 
-/** Whether the second experiment is better than the first, by each metric: a sentence, then the figures. */
+/** Says whether the second experiment is better than the first, by each metric: a sentence, then the figures. */
 export async function compare(terminal: Terminal, baseline: string, other: string, options: CompareOptions): Promise<ExitCode> {
   const client = await connect(terminal, options);
   const [one, two] = [await findExperiment(client, baseline, options), await findExperiment(client, other, options)];

@@ -15,6 +15,8 @@ export const completion = (terminal: Terminal, shell: 'bash' | 'zsh' | 'fish', p
 interface Known {
   /** `assay datasets import` */
   path: string;
+  /** The same command under its other names, `assay logs follow`. */
+  aliases: readonly string[];
   commands: readonly string[];
   options: readonly string[];
   /** By option, what its value may be; empty: anything. */
@@ -26,10 +28,11 @@ function knownOf(command: Command, before = ''): Known[] {
   const options = command.createHelp().visibleOptions(command);
   const flags = (option: (typeof options)[number]) => [option.short, option.long].flatMap((flag) => flag ?? []);
   const [argument] = command.registeredArguments;
-  const words = command.commands.map((each) => each.name());
+  const words = command.commands.flatMap((each) => [each.name(), ...each.aliases()]);
   return [
     {
       path,
+      aliases: command.aliases().map((name) => `${before} ${name}`),
       commands: [...words, ...(argument?.argChoices ?? [])],
       options: options.flatMap(flags),
       values: new Map(
@@ -45,6 +48,7 @@ function knownOf(command: Command, before = ''): Known[] {
 function bash(program: Command): string {
   const known = knownOf(program);
   const paths = known.slice(1).map(({ path }) => `'${path}'`);
+  const aliases = known.flatMap(({ path, aliases }) => aliases.map((alias) => `      '${alias}') at='${path}' ;;`));
   const values = known.flatMap(({ path, values: byOption }) =>
     [...byOption].map(([option, choices]) => `    '${path} ${option}') choices='${choices.join(' ')}' ;;`),
   );
@@ -57,6 +61,7 @@ _assay() {
   for each in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$at $each" in
       *' help') ;;
+${aliases.join('\n')}
       ${paths.join('|')}) at="$at $each" ;;
     esac
   done
@@ -80,7 +85,9 @@ function fish(program: Command): string {
     const at = `complete -c assay -n ${fishText(`__assay_at ${path}`)}`;
     const values = (choices: readonly string[] | undefined) => (choices ? ` -f -a ${fishText(choices.join(' '))}` : '');
     return [
-      ...command.commands.map((each) => `${at} -f -a ${each.name()} -d ${fishText(each.description())}`),
+      ...command.commands.flatMap((each) =>
+        [each.name(), ...each.aliases()].map((name) => `${at} -f -a ${name} -d ${fishText(each.description())}`),
+      ),
       ...command.registeredArguments.flatMap(({ argChoices }) => (argChoices ? [`${at}${values(argChoices)}`] : [])),
       ...command
         .createHelp()
@@ -94,14 +101,17 @@ function fish(program: Command): string {
       ...command.commands.filter((each) => each.name() !== 'help').flatMap((each) => lines(each, path)),
     ];
   };
-  const paths = knownOf(program)
-    .slice(1)
-    .map(({ path }) => fishText(path));
+  const known = knownOf(program);
+  const paths = known.slice(1).map(({ path }) => fishText(path));
+  const aliases = known.flatMap(({ path, aliases }) =>
+    aliases.map((alias) => `    test "$at $each" = ${fishText(alias)}; and set at ${fishText(path)}`),
+  );
   return `# Completion of assay in fish: assay completion fish | source
 function __assay_at
   set -l at assay
   for each in (commandline -opc)[2..]
     contains -- "$at $each" ${paths.join(' ')}; and set at "$at $each"
+${aliases.join('\n')}
   end
   test "$at" = "$argv"
 end

@@ -17,7 +17,7 @@ interface Finding {
   about: string;
   state: 'ok' | 'warning' | 'problem';
   found: string;
-  /** Of what is not right: what to do about it. */
+  /** Says how to correct a warning or a problem. */
   advice?: string;
   exitCode?: ExitCode;
 }

@@ -1,3 +1,4 @@
+import { experimentLink } from '../../client/experimentLink.ts';
 import {
   baselinePicks,
   type GateResult,
@@ -43,7 +44,7 @@ export async function gate(terminal: Terminal, words: string, options: GateOptio
     client,
     projectId: experiment.project_id,
     experimentId: experiment.id,
-    ...(name === undefined ? {} : await named(client, name, experiment.project_id)),
+    ...(name === undefined ? {} : await baselineNamed(client, name, experiment.project_id)),
     baselineTag: tag,
     baselinePick: pick,
     metrics,
@@ -52,14 +53,14 @@ export async function gate(terminal: Terminal, words: string, options: GateOptio
     level: options.level,
     signal: terminal.signal,
   }).catch(notEnded);
-  const link = `${client.apiUrl}/projects/${experiment.project_id}/experiments/${experiment.id}`;
+  const link = experimentLink(client.apiUrl, experiment.project_id, experiment.id);
   if (options.output !== undefined) await writeGate(terminal, options.output, format, result, link);
   if (options.json) await sayJson(terminal, result);
   else await say(terminal, gateReport(options.output === undefined ? format : 'text', result, link));
   return gateExitCodes[result.status];
 }
 
-/** What `--baseline` means: a word for one of the earlier runs, a tag, or an experiment. */
+/** Reads `--baseline`: a word for one of the earlier runs, a tag, or an experiment. */
 function baselineOf({ baseline, baselineTag }: GateOptions) {
   if (baseline === undefined || isBaselinePick(baseline)) return { pick: baseline, tag: baselineTag };
   const [, key, value] = /^tag:([^=]+)=(.*)$/s.exec(baseline) ?? [];
@@ -70,7 +71,7 @@ function baselineOf({ baseline, baselineTag }: GateOptions) {
 }
 
 /** Leaves the name of a series to the service, which takes its run; anything else is one experiment. */
-async function named(client: ServiceClient, name: string, projectId: string) {
+async function baselineNamed(client: ServiceClient, name: string, projectId: string) {
   const [newest] = await runsOfName(client, projectId, name, 1);
   return newest?.series === name
     ? { baselineName: name }

@@ -19,7 +19,7 @@ export interface RetryOptions extends WatchOptions {
 
 /** Starts an experiment once more for its failed rows, for listed ones, or for what has no score of a metric that counts. */
 export async function retry(terminal: Terminal, words: string, options: RetryOptions): Promise<ExitCode> {
-  const { rowsToRun, done } = chosen(options);
+  const { rowsToRun, done } = rowsAskedFor(options);
   const client = await connect(terminal, options);
   const experiment = await findExperiment(client, words, options);
   const at = `/projects/${experiment.project_id}/experiments/${experiment.id}`;
@@ -52,8 +52,11 @@ const hasNothingToDo = (progress: ExperimentProgress): boolean =>
   progress.rows_done >= progress.rows_total &&
   progress.scores_done >= progress.scores_total;
 
-/** What is asked of the service, and what then becomes of the experiment. @throws CommandError */
-function chosen({ rows, metric, state, runRows }: RetryOptions): { rowsToRun: StartAgainOptions['rows_to_run']; done: string } {
+/** Returns the rows to ask the service for, and the words for what then happens to the experiment. @throws CommandError */
+function rowsAskedFor({ rows, metric, state, runRows }: RetryOptions): {
+  rowsToRun: StartAgainOptions['rows_to_run'];
+  done: string;
+} {
   if (metric === undefined) {
     if (state || runRows) throw usageError(`${state ? '--state' : '--run-rows'} goes with --metric`);
     if (!rows) return { rowsToRun: 'failed', done: 'runs the rows that failed again' };

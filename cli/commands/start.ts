@@ -26,7 +26,7 @@ export const serviceFlags = [
   '--wasm-tiering-budget=1000000000',
 ];
 
-/** What the service must find in its environment from its first instruction on. */
+/** Variables that must be in the service's environment from its first instruction on. */
 export const serviceEnvironment = {
   UV_THREADPOOL_SIZE: '16',
   MALLOC_ARENA_MAX: '2',

@@ -6,7 +6,7 @@ import { nextSteps } from '../nextSteps.ts';
 import { say, sayJson, type Terminal } from '../terminal.ts';
 import type { WatchOptions } from './watch.ts';
 
-/** What each command makes of the run. */
+/** Says what each command does to the run. */
 const steps = {
   pause: 'starts no new row; those in flight end',
   resume: 'goes on',

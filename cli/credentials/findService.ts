@@ -3,7 +3,7 @@ import type { Terminal } from '../terminal.ts';
 import { findLocalService } from './localService.ts';
 import { type Login, loginPath, readLogins } from './loginFile.ts';
 
-/** Which service a command talks to, with which credentials, and who said so. */
+/** The service that a command talks to, its credentials, and the source of both. */
 export interface FoundService {
   apiUrl: string;
   urlFrom: string;

@@ -2,7 +2,7 @@
 export interface FailedRow {
   /** Position in the dataset, from 0; null of a trace that no run recorded. */
   row: number | null;
-  /** Which repetition of the row, from 0. */
+  /** Repetition of the row, from 0. */
   trial: number | null;
   trace_id: string;
   message: string;

@@ -6,7 +6,7 @@ export const gateWords: Record<GateResult['status'], string> = {
   undecided: 'not enough rows',
 };
 
-/** Which code an experiment ran, as far as its tags say. */
+/** Returns which code an experiment ran, as far as its tags say. */
 export const shownTags = ({ tags }: GateResult['experiment']): string[] =>
   ['branch', 'commit', 'dirty'].flatMap((key) =>
     tags[key] && tags[key] !== 'false' ? [`${key} ${tags[key].slice(0, 40)}`] : [],

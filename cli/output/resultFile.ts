@@ -20,13 +20,13 @@ export async function writeResult(terminal: Terminal, path: string | undefined, 
   const found = await stat(wanted).catch(() => undefined);
   if (found && !found.isFile() && !found.isDirectory())
     return writeInto(await opened(wanted, path, constants.O_WRONLY), path, chunks); // a pipe or device
-  const target = await endOfLinks(wanted).catch(named(path));
+  const target = await endOfLinks(wanted).catch(withPath(path));
   const part = join(dirname(target), `.${basename(target).slice(0, 60)}.${randomUUID()}.part`);
   const mode = found?.isFile() ? found.mode & 0o777 : undefined;
   const file = await opened(part, path, 'wx', mode);
   try {
     const bytes = await writeInto(file, path, chunks, mode);
-    await rename(part, target).catch(named(path));
+    await rename(part, target).catch(withPath(path));
     return bytes;
   } catch (err) {
     await rm(part, { force: true });
@@ -36,10 +36,10 @@ export async function writeResult(terminal: Terminal, path: string | undefined, 
 
 async function writeInto(file: FileHandle, path: string, chunks: Chunks, mode?: number): Promise<number> {
   try {
-    if (mode !== undefined) await file.chmod(mode).catch(named(path)); // the umask took some of it
-    const bytes = await eachWritten(chunks, (chunk) => file.writeFile(chunk).catch(named(path)));
+    if (mode !== undefined) await file.chmod(mode).catch(withPath(path)); // the umask took some of it
+    const bytes = await eachWritten(chunks, (chunk) => file.writeFile(chunk).catch(withPath(path)));
     // Some disks say only now that they are full; what is no file has nothing to wait for.
-    await file.sync().catch((err: NodeJS.ErrnoException) => (err.code === 'EINVAL' ? undefined : named(path)(err)));
+    await file.sync().catch((err: NodeJS.ErrnoException) => (err.code === 'EINVAL' ? undefined : withPath(path)(err)));
     return bytes;
   } finally {
     await file.close();
@@ -82,14 +82,14 @@ async function endOfLinks(path: string): Promise<string> {
 
 const opened = (at: string, path: string, flags: number | string, mode = 0o666): Promise<FileHandle> =>
   open(at, flags, mode).catch((err: NodeJS.ErrnoException) => {
-    if (err.code !== 'ENOENT') return named(path)(err);
+    if (err.code !== 'ENOENT') return withPath(path)(err);
     throw new CommandError(exitCodes.file, `${path} cannot be written: its folder does not exist; make it, or name another`, {
       cause: err,
     });
   });
 
 /** Errors name the file as it was typed, not its part. */
-const named =
+const withPath =
   (path: string) =>
   (err: unknown): never => {
     throw isFileProblem(err) ? fileError(err, path) : err;

@@ -4,7 +4,7 @@ import { gapsText } from '../../shared/figures/gapsText.ts';
 import { costOf } from './progressText.ts';
 import { table } from './table.ts';
 
-/** What an experiment came to: a line about its rows, and a table of its metrics. */
+/** Writes the results of an experiment: a line about its rows, and a table of its metrics. */
 export function resultsText(experiment: ExperimentResponse, progress: ExperimentProgress, width: number): string {
   const { rows_done, rows_total, rows_failed, started_at, ended_at, error } = progress;
   const took = started_at && ended_at ? ` in ${duration(Date.parse(ended_at) - Date.parse(started_at))}` : '';
@@ -12,7 +12,7 @@ export function resultsText(experiment: ExperimentResponse, progress: Experiment
   const failed = rows_failed > 0 ? `, ${rows_failed} of them failed` : '';
   const state = progress.state === 'idle' ? 'was never run' : progress.state;
   const head = `${JSON.stringify(experiment.name)} ${state}: ${rows_done} of ${rows_total} rows${failed}${took}${cost ? `, ${dollars(cost)}` : ''}${error ? ` (${error})` : ''}`;
-  // What is there by a name is there by the scorer's id as well.
+  // A metric under its name also stands under its scorer's id.
   const repeated = new Set(Object.values(experiment.metric_scorer_ids ?? {}));
   const rows = Object.entries(experiment.structured_aggregate_metrics ?? {})
     .filter(([key, { count }]) => !repeated.has(key) && ((count !== null && count > 0) || isLacking(experiment, key)))
@@ -49,7 +49,7 @@ type Judged = Pick<ExperimentResponse, 'aggregate_metric_counts'>;
 const judgesItself = ({ aggregate_metric_counts: counts }: Judged, metric: string): boolean =>
   counts?.[metric]?.judged_by_model_under_test ?? false;
 
-/** What the mark in the table means, where a model judged its own answers. */
+/** Explains the mark in the table of a metric whose model judged its own answers. */
 function selfJudgedNote({ aggregate_metric_counts: counts }: Judged): string[] {
   const models = Object.values(counts ?? {}).flatMap((one) => (one.judged_by_model_under_test ? [one.judge_model] : []));
   if (models.length === 0) return [];
@@ -57,6 +57,6 @@ function selfJudgedNote({ aggregate_metric_counts: counts }: Judged): string[] {
   return [`* judged by ${judge}, which gave the answers itself: a model tends to find its own answers good`];
 }
 
-/** What a metric of a run is measured in, as its name says. */
+/** Returns the unit of a metric of a run, by its name. */
 export const unitOf = (metric: string): FigureUnit =>
   metric.endsWith('_ns') ? 'nano_seconds' : metric === 'cost' ? 'dollars' : null;

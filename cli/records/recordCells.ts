@@ -4,7 +4,7 @@ import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
 import { unitOf } from '../output/resultsText.ts';
 import type { Found } from './recordPages.ts';
 
-/** What a table shows unless columns are named. */
+/** A table shows these columns unless others are named. */
 export const defaultColumns = ['created_at', 'name', 'input', 'output', 'status_code', 'metrics/duration_ns'] as const;
 
 /** By the id of a column, the other ids that the catalog has for it: a metric's values stand in a record under its name or its scorer's id. */

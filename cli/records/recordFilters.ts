@@ -16,7 +16,7 @@ export interface FilterOptions {
 }
 
 /**
- * What the options of a command ask of records, as a search takes it; all of it must hold.
+ * Turns the options of a command into the filters of a search; all of them must hold.
  * @throws CommandError that names what is wrong: before the service is asked, as far as that can be
  */
 export async function recordFilters(

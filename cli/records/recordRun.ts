@@ -14,9 +14,9 @@ export interface RunOptions extends ProjectOptions {
   experiment?: string;
 }
 
-/** What holds the records that a command reads. */
+/** The log stream or experiment whose records a command reads. */
 export interface RecordRun {
-  /** Of its project. */
+  /** The path of the project. */
   path: string;
   projectId: string;
   selector: { log_stream_id: string } | { experiment_id: string };

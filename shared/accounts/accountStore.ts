@@ -1,5 +1,5 @@
 import type { groupRoles, groupVisibilities } from '../wire/accounts.ts';
-import type { ProjectRole, UserRole } from './permissions.ts';
+import type { KeyRole, ProjectRole, UserRole } from './permissions.ts';
 
 export interface User {
   id: string;
@@ -13,7 +13,7 @@ export interface User {
   updatedAt: Date;
 }
 
-/** What proves a user: read on logins and for every token. */
+/** The facts that prove a user. They are read on logins and for every token. */
 export interface Login {
   userId: string;
   email: string;
@@ -40,7 +40,7 @@ export interface ApiKey {
   truncated: string;
   description: string;
   projectId: string | null;
-  projectRole: ProjectRole | null;
+  projectRole: KeyRole | null;
   expiresAt: Date | null;
   lastUsed: Date | null;
   createdAt: Date;
@@ -54,7 +54,7 @@ export interface NewApiKey {
   truncated: string;
   description: string;
   projectId: string | null;
-  projectRole: ProjectRole | null;
+  projectRole: KeyRole | null;
   expiresAt: Date | null;
 }
 
@@ -182,4 +182,8 @@ export interface AccountStore {
   groups(viewerId: string, seesHidden: boolean, page: Page): Promise<PageOf<UserGroup>>;
   /** Adds members or changes their role. @throws ServiceError `NotFound` for an unknown group or user; nothing is changed then. */
   setGroupMembers(groupId: string, members: readonly { userId: string; role: GroupRole }[]): Promise<void>;
+  /** By their e-mail. @throws ServiceError `NotFound` for an unknown group. */
+  groupMembers(groupId: string, page: Page): Promise<PageOf<{ userId: string; email: string; role: GroupRole }>>;
+  /** @returns false where the user was none. */
+  removeGroupMember(groupId: string, userId: string): Promise<boolean>;
 }

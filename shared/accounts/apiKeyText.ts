@@ -20,7 +20,7 @@ export function isMistypedApiKey(text: string): boolean {
   return !shape.test(text) || checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH);
 }
 
-/** What is stored of a key, and looked up. */
+/** Returns the hash by which a key is stored and looked up. */
 export const apiKeyHash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** How a key is shown after its creation: enough to tell it from others, too little to help a guess. */

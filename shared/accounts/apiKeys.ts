@@ -1,13 +1,12 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
-import type { ProjectAccess } from '../projects/access.ts';
 import type { AccountStore, ApiKey, Page, PageOf } from './accountStore.ts';
 import { apiKeyHash, newApiKeyText, truncatedApiKey } from './apiKeyText.ts';
 import type { Credentials } from './credentials.ts';
-import { type Caller, isAtLeast, mayOnUser, type ProjectRole } from './permissions.ts';
+import { type Caller, type KeyRole, mayGive, mayOnUser } from './permissions.ts';
 
 export interface ApiKeyDeps {
   accounts: AccountStore;
-  access: Pick<ProjectAccess, 'visible'>;
+  access: { visible(caller: Caller, projectId: string): Promise<{ role: KeyRole } | undefined> };
   credentials: Pick<Credentials, 'forget'>;
   newId: () => string;
   now: () => Date;
@@ -20,7 +19,7 @@ export interface ApiKeyDeps {
 export async function createApiKey(
   { accounts, access, newId, now }: ApiKeyDeps,
   caller: Caller,
-  input: { description: string; expiresAt: Date | null; projectId: string | null; projectRole: ProjectRole | null },
+  input: { description: string; expiresAt: Date | null; projectId: string | null; projectRole: KeyRole | null },
 ): Promise<{ key: ApiKey; text: string }> {
   // Or it could make itself a key without its limits.
   if (caller.projectKey) throw new ServiceError('Forbidden', 'a key limited to a project cannot create keys');
@@ -41,10 +40,10 @@ export async function createApiKey(
   return { key, text };
 }
 
-async function roleOfKey(access: ApiKeyDeps['access'], caller: Caller, projectId: string, asked: ProjectRole | null) {
+async function roleOfKey(access: ApiKeyDeps['access'], caller: Caller, projectId: string, asked: KeyRole | null) {
   const project = await access.visible(caller, projectId);
   if (!project) throw new ServiceError('NotFound', 'no such project');
-  if (asked && !isAtLeast(project.role, asked))
+  if (asked && !mayGive(project.role, asked))
     throw new ServiceError('Forbidden', `not allowed: ${project.role} of this project cannot give the role ${asked}`);
   return asked ?? project.role;
 }

@@ -10,7 +10,7 @@ import type { Passwords } from './passwords.ts';
 import type { Caller } from './permissions.ts';
 import { PAGE_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS, type TokenSubject, type Tokens } from './tokens.ts';
 
-/** What a login gives: both are secrets of the caller. */
+/** The two tokens that a login gives. Both are secrets of the caller. */
 export interface Session {
   accessToken: string;
   refreshToken: string;
@@ -37,7 +37,6 @@ export interface Asked extends About {
 export interface Credentials {
   ofApiKey(key: string, asked?: Asked): Promise<Caller>;
   ofToken(token: string, asked?: Asked): Promise<Caller>;
-  ofPageToken(token: string): Promise<Caller>;
   /** @throws ServiceError `TooManyRequests` after many failures of this account from this address, until some seconds have passed. */
   ofPassword(email: string, password: string, address: string): Promise<Caller>;
   logInWithPassword(email: string, password: string, client: LoginClient): Promise<Session>;
@@ -127,10 +126,10 @@ export function createCredentials(deps: {
     return { caller: callerOfKey(known), tokenVersion: known.owner.tokenVersion, expiresAt: known.key.expiresAt };
   }
 
-  async function callerOfToken(token: string, kind: 'readAccess' | 'readPage', asked?: Asked): Promise<Caller> {
+  async function callerOfToken(token: string, asked?: Asked): Promise<Caller> {
     // The signature too is checked once a second only: it costs more than the rest of the gate.
-    const known = await knownTokens.get(createHash('sha256').update(`${kind} ${token}`).digest('base64'), async () => {
-      const subject = await tokens[kind](token);
+    const known = await knownTokens.get(createHash('sha256').update(token).digest('base64'), async () => {
+      const subject = await tokens.readAccess(token);
       const current = subject && (await callerOf(subject, asked));
       // A token never outlives its key: its own end was set so when it was signed.
       return current && { caller: current.caller, expiresAt: subject.expiresAt };
@@ -199,8 +198,7 @@ export function createCredentials(deps: {
 
   return {
     ofApiKey: async (key, asked) => callerOfKey(await knownKey(key, asked)),
-    ofToken: (token, asked) => callerOfToken(token, 'readAccess', asked),
-    ofPageToken: (token) => callerOfToken(token, 'readPage'),
+    ofToken: (token, asked) => callerOfToken(token, asked),
     ofPassword: async (email, password, address) => callerOfLogin(await verifiedLogin(email, password, address)),
     async logInWithPassword(email, password, client) {
       const { userId, tokenVersion } = await verifiedLogin(email, password, client.address);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** Whose attempts are counted together. */
+/** The account and address whose attempts are counted together. */
 export interface LoginAttempt {
-  /** What was given as the account, whether there is one or not. */
+  /** The name that the caller gave for the account, whether there is such an account or not. */
   account: string;
   /** The client's address. */
   address: string;
@@ -24,7 +24,7 @@ export interface LoginAttempts {
 }
 
 /**
- * Who fails is slowed down, never locked out. Attempts beyond the free ones must wait: 2 s after the first, twice as long after each further one, a
+ * A caller that fails is slowed down, never locked out. Attempts beyond the free ones must wait: 2 s after the first, twice as long after each further one, a
  * minute at most. The count of an account from all addresses makes no one wait: it takes free attempts away from addresses that fail on it, so the
  * first attempt of an address is always made, and whoever knows the password is let in whatever others try elsewhere.
  */
@@ -50,7 +50,7 @@ export function countsOf({ account, address }: LoginAttempt): { pair: string; ac
   return { pair: named('pair', account, from), account: named('account', account), address: named('address', from) };
 }
 
-/** Whoever has an IPv6 address has the 2^64 of its network. */
+/** Returns the network of an IPv6 address, since its holder has all 2^64 addresses of it. Other addresses stay as they are. */
 function network(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');

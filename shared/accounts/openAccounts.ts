@@ -1,5 +1,4 @@
 import { newId } from '../identifiers/ids.ts';
-import { parseSecretKeys } from '../integrations/secrets.ts';
 import { accountKeys } from './accountKeys.ts';
 import type { AccountStore } from './accountStore.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
@@ -20,7 +19,7 @@ export interface Accounts {
   ): Promise<Administrator>;
 }
 
-/** Who calls: users, passwords, API keys, tokens and login sessions. */
+/** Opens the module of accounts: users, passwords, API keys, tokens and login sessions. */
 export function openAccounts({
   accounts,
   secretKeys,
@@ -28,12 +27,13 @@ export function openAccounts({
   attempts,
 }: {
   accounts: AccountStore;
-  secretKeys: string;
+  /** The keys of the service. The first is active; the others still verify what they signed. */
+  secretKeys: Parameters<typeof accountKeys>[0];
   logins: LoginCache;
   attempts: LoginAttempts;
 }): Accounts {
   const now = () => new Date();
-  const keys = accountKeys(parseSecretKeys(secretKeys));
+  const keys = accountKeys(secretKeys);
   const passwords = createPasswords({ atOnce: 2, waiting: 300, waitingOfOne: 100 });
   const tokens = createTokens(keys, now);
   const credentials = createCredentials({ accounts, passwords, tokens, loginCache: logins, attempts, keys, now, newId });

@@ -1,14 +1,20 @@
-import { projectActions, projectRoles, userActions, type userRoles } from '../wire/accounts.ts';
+import { type allProjectActions, projectActions, projectRoles, userActions, type userRoles } from '../wire/accounts.ts';
 import { queueActions } from '../wire/annotations.ts';
 import { runActions } from '../wire/projects.ts';
 
 /**
- * Who may do what, in one place. A user has one role in the organization, and may have a role in each project; an API key limited to a project
+ * Decides which caller may do what, in one place. A user has one role in the organization, and may have a role in each project; an API key limited to a project
  * has that role and nothing else.
  */
 export type UserRole = (typeof userRoles)[number];
 
 export type ProjectRole = (typeof projectRoles)[number];
+
+/** The role of an API key that only logs. People never have it, and no answer names it: programs know the interface's four. */
+export const LOGGER = 'logger' as const;
+export type KeyRole = ProjectRole | typeof LOGGER;
+/** From most to least: a role may do all that the ones after it may, but that a logger logs and reads nothing. */
+export const keyRoles = [...projectRoles, LOGGER] as const;
 
 /** The caller of one request, however it proved who it is. */
 export interface Caller {
@@ -18,10 +24,10 @@ export interface Caller {
   /** Present for a token of a login by password. */
   sessionId?: string;
   /** Present for an API key limited to one project. */
-  projectKey?: { projectId: string; role: ProjectRole };
+  projectKey?: { projectId: string; role: KeyRole };
 }
 
-export type ProjectAction = (typeof projectActions)[number];
+export type ProjectAction = (typeof allProjectActions)[number];
 
 const annotatorActions: readonly ProjectAction[] = ['record_human_feedback', 'export_data'];
 const ownerOnly: readonly ProjectAction[] = ['delete', 'share'];
@@ -34,21 +40,26 @@ const impliedProjectRole: Record<UserRole, ProjectRole | undefined> = {
   read_only: undefined,
 };
 
-/** From most to least: a role may do all that the ones after it may. */
 const weaker = (one: ProjectRole, other: ProjectRole): ProjectRole =>
   projectRoles[Math.max(projectRoles.indexOf(one), projectRoles.indexOf(other))] as ProjectRole;
 
-/** True when `one` may do all that `other` may. */
-export const isAtLeast = (one: ProjectRole, other: ProjectRole): boolean => weaker(one, other) === other;
+/** The role of a key in the project where its owner has `own`. One that only logs does nothing where its owner may not log. */
+function roleOfKey(own: ProjectRole, key: KeyRole): KeyRole | undefined {
+  if (key !== LOGGER) return weaker(own, key);
+  return mayInProject(own, 'log_data') ? LOGGER : undefined;
+}
+
+/** True when `one` may give a key the role `other`: it may do all that this one may. */
+export const mayGive = (one: KeyRole, other: KeyRole): boolean => one !== LOGGER && roleOfKey(one, other) === other;
 
 /**
  * The caller's role in a project, or undefined when they may not see it. A key limited to a project never exceeds its owner's own role there.
  * @param membership the role the project gives this user by name (creators are owners) or through a group, if any.
  */
-export function roleInProject(caller: Caller, projectId: string, membership: ProjectRole | undefined): ProjectRole | undefined {
+export function roleInProject(caller: Caller, projectId: string, membership: ProjectRole | undefined): KeyRole | undefined {
   const own = ownRole(caller.role, membership);
   if (!caller.projectKey || own === undefined) return own;
-  return caller.projectKey.projectId === projectId ? weaker(own, caller.projectKey.role) : undefined;
+  return caller.projectKey.projectId === projectId ? roleOfKey(own, caller.projectKey.role) : undefined;
 }
 
 function ownRole(role: UserRole, membership: ProjectRole | undefined): ProjectRole | undefined {
@@ -61,9 +72,10 @@ function ownRole(role: UserRole, membership: ProjectRole | undefined): ProjectRo
 /** True for a caller who sees every project; the others see those they are members of. */
 export const seesAllProjects = (caller: Caller): boolean => impliedProjectRole[caller.role] !== undefined;
 
-/** `read` is held by everyone who sees the project. */
-export function mayInProject(role: ProjectRole, action: ProjectAction | 'read'): boolean {
-  if (action === 'read' || role === 'owner') return true;
+/** `read` is held by every person who sees the project, `find`, which is to read names of it and its log streams, by keys that only log as well. */
+export function mayInProject(role: KeyRole, action: ProjectAction | 'read' | 'find'): boolean {
+  if (role === LOGGER) return action === 'log_data' || action === 'find';
+  if (action === 'read' || action === 'find' || role === 'owner') return true;
   if (role === 'editor') return !ownerOnly.includes(action);
   if (role === 'annotator') return annotatorActions.includes(action);
   return action === 'export_data';
@@ -96,11 +108,13 @@ const readingAssets: readonly AssetAction[] = ['read', 'export'];
 const ownersOfAssets: readonly AssetAction[] = ['share', 'read_secrets'];
 
 /**
- * The caller's role on a dataset, prompt, scorer or integration. A key limited to a project never exceeds its own role.
+ * The caller's role on a dataset, prompt, scorer or integration; undefined for a key that only logs. A key limited to a project never exceeds its own role.
  * @param grant the strongest role that the thing gives this caller: by name, through a group, with a project, or as one of the organization
  */
-export function roleOnAsset(caller: Caller, grant: ProjectRole): ProjectRole {
-  if (caller.projectKey) return weaker(caller.role === 'read_only' ? 'viewer' : grant, caller.projectKey.role);
+export function roleOnAsset(caller: Caller, grant: ProjectRole): ProjectRole | undefined {
+  const { projectKey } = caller;
+  if (projectKey?.role === LOGGER) return undefined;
+  if (projectKey) return weaker(caller.role === 'read_only' ? 'viewer' : grant, projectKey.role);
   return ownRole(caller.role, grant) ?? grant;
 }
 
@@ -110,12 +124,13 @@ export function mayOnAsset(role: ProjectRole, action: AssetAction): boolean {
   return role === 'editor' && !ownersOfAssets.includes(action);
 }
 
-/** What a route may need outside projects. */
+/** The permissions that a route may need outside projects. */
 export type OrganizationNeed =
   | 'manage_users'
   | 'read_users'
   | 'manage_integrations'
   | 'read_integrations'
+  | 'choose_integrations'
   | 'create_project'
   | 'write_assets'
   | 'read_assets'
@@ -127,6 +142,8 @@ const organizationNeeds: Record<OrganizationNeed, readonly UserRole[]> = {
   read_users: ['admin', 'manager', 'user', 'read_only'],
   manage_integrations: ['admin', 'manager'],
   read_integrations: ['admin', 'manager', 'user', 'read_only'],
+  // For one's own calls.
+  choose_integrations: ['admin', 'manager', 'user', 'read_only'],
   create_project: ['admin', 'manager', 'user'],
   // Making datasets, prompts and scorers, and listing them. What they may do with one is their role there.
   write_assets: ['admin', 'manager', 'user'],
@@ -139,6 +156,7 @@ const organizationNeeds: Record<OrganizationNeed, readonly UserRole[]> = {
 export function mayInOrganization(caller: Caller, need: OrganizationNeed): boolean {
   if (!organizationNeeds[need].includes(caller.role)) return false;
   if (!caller.projectKey) return true;
+  if (caller.projectKey.role === LOGGER) return false;
   if (caller.projectKey.role === 'viewer' || caller.projectKey.role === 'annotator') return need === 'read_assets';
   return need === 'read_assets' || need === 'write_assets' || need === 'read_integrations';
 }
@@ -149,15 +167,14 @@ export interface Permission<A extends string = string> {
   allowed: boolean;
 }
 
-/** The caller's allowance for each of `actions` (all when absent) in a project where they have `role`. */
+/** The caller's allowance for each of `actions` (all of the interface when absent) in a project where they have `role`. */
 export const projectPermissions = (
-  role: ProjectRole,
+  role: KeyRole,
   actions: readonly ProjectAction[] = projectActions,
 ): Permission<ProjectAction>[] => actions.map((action) => ({ action, allowed: mayInProject(role, action) }));
 
 /** The caller's allowance on the log streams and experiments of a project where they have `role`. */
-export const runPermissions = (role: ProjectRole) =>
-  runActions.map((action) => ({ action, allowed: mayInProject(role, action) }));
+export const runPermissions = (role: KeyRole) => runActions.map((action) => ({ action, allowed: mayInProject(role, action) }));
 
 export type UserAction = (typeof userActions)[number];
 

@@ -24,7 +24,7 @@ export async function createUser(
 
 /** Gives a user another role, from their next request on. @throws ServiceError `NotFound`, or `Conflict` for the last administrator. */
 export async function changeRole({ accounts, credentials }: UserDeps, userId: string, role: UserRole): Promise<User> {
-  const changed = done(await accounts.setRole(userId, role));
+  const changed = orRefusal(await accounts.setRole(userId, role));
   credentials.forget();
   return changed;
 }
@@ -36,11 +36,11 @@ export async function changeRole({ accounts, credentials }: UserDeps, userId: st
 export async function removeUser({ accounts, credentials }: UserDeps, caller: Caller, userId: string): Promise<void> {
   if (!mayOnUser(caller, userId, 'delete'))
     throw new ServiceError('Forbidden', 'not allowed: administrators are removed by another administrator, not by themselves');
-  done(await accounts.removeUser(userId));
+  orRefusal(await accounts.removeUser(userId));
   credentials.forget();
 }
 
-function done<T>(change: UserChange<T>): Exclude<T, 'unknown' | 'last_administrator'> {
+function orRefusal<T>(change: UserChange<T>): Exclude<T, 'unknown' | 'last_administrator'> {
   if (change === 'unknown') throw new ServiceError('NotFound', 'no such user');
   if (change === 'last_administrator')
     throw new ServiceError('Conflict', 'this is the last administrator: make another user one first');

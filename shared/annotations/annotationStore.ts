@@ -65,7 +65,7 @@ export interface NewQueueUser {
   trackProgress: boolean;
 }
 
-/** Whose view of the queues is asked for: their own, or everybody's. */
+/** A user, and whether they see all queues or only their own. */
 export interface QueueViewer {
   userId: string;
   seesAll: boolean;
@@ -123,7 +123,7 @@ export interface AnnotationQueueStore {
   ): Promise<QueueUser | undefined>;
   removeQueueUser(queueId: string, userId: string): Promise<boolean>;
 
-  /** Of each of these queues, by position. */
+  /** Returns the templates of each of these queues, by position. */
   templates(queueIds: readonly string[]): Promise<AnnotationTemplate[]>;
   /** Puts templates behind those that are there. */
   addTemplates(queueId: string, templates: readonly NewTemplate[], createdBy: string): Promise<AnnotationTemplate[]>;

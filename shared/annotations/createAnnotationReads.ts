@@ -5,13 +5,13 @@ import type { RatingAggregates, RootType } from '../wire/annotationRatings.ts';
 import { type QueuedRecord, type RatingCount, type RootedRecord, RunRatings } from './ratingAggregates.ts';
 import { annotationsByRecord, type StoredAnnotations } from './summarize.ts';
 
-/** What these reads need of the store. */
+/** The parts of the store that these reads need. */
 export interface AnnotationSource {
   hasQueuedRecords(projectId: string): Promise<boolean>;
   annotationsOf(run: RunRef, recordIds: readonly string[]): Promise<StoredAnnotations>;
   /** The templates by which records of these runs were rated, in their order. */
   ratedTemplates(projectId: string, runIds: readonly string[]): Promise<RatedTemplate[]>;
-  /** What these queues hold of these runs, in a fixed order: the first ones, or those that follow `after`. */
+  /** Returns what these queues hold of these runs, in a fixed order: the first ones, or those that follow `after`. */
   queuedRecordsOf(
     projectId: string,
     runIds: readonly string[],
@@ -24,13 +24,13 @@ export interface AnnotationSource {
   templatesOfRun(run: RunRef): Promise<NamedTemplate[]>;
 }
 
-/** What a record is, by run and id; undefined for one that is not there or has expired. */
+/** Returns what a record is, by run and id; undefined for one that is not there or has expired. */
 export type RootTypeOf = (runId: string, recordId: string) => RootType | undefined;
 
-/** What those of these records are that have not expired. */
+/** Returns what those of these records are that have not expired. */
 export type RootTypes = (projectId: string, runIds: readonly string[], recordIds: readonly string[]) => Promise<RootTypeOf>;
 
-/** What people say of the records of these runs; those without a rating are absent. */
+/** Returns what people say of the records of these runs; those without a rating are absent. */
 export type RatingsOfRuns = (projectId: string, runIds: readonly string[]) => Promise<ReadonlyMap<string, RatingAggregates>>;
 
 /** Records of queues that are looked at a time: memory and the event loop get no more, however large the queues are. */

@@ -103,7 +103,7 @@ interface Placed {
 }
 type SortValue = string | number | boolean | null;
 
-/** What each of these records has in a column, for comparing records of different runs. */
+/** Returns what each of these records has in a column, for comparing records of different runs. */
 async function sortValues(
   reads: RecordReads,
   run: RunRef,

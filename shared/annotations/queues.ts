@@ -16,7 +16,7 @@ export interface QueueDeps {
   newId: () => string;
 }
 
-/** What this caller sees of the queues: administrators and managers all of them, others those that they are users of. */
+/** Returns the view that this caller has of the queues: administrators and managers see all of them, others those that they are users of. */
 export const queueViewerOf = (caller: Caller): QueueViewer => ({ userId: caller.userId, seesAll: seesAllProjects(caller) });
 
 /**

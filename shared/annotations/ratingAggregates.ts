@@ -23,7 +23,7 @@ export interface RatingCount extends ValueCount {
 
 type Given = Pick<RatingCount, 'runId' | 'templateId' | 'rootType'> & { rated: number; values: Map<string, ValueCount> };
 
-/** What people say of the records of runs, which are added some at a time: each with all of its ratings in its queue. */
+/** Sums up what people say of the records of runs. Records are added some at a time, each with all of its ratings in its queue. */
 export class RunRatings {
   private readonly records = new Map<string, number>();
   private readonly given = new Map<string, Given>();

@@ -173,7 +173,7 @@ export interface QueueSummary {
 }
 
 /**
- * What these ratings add up to, by template; one without ratings is absent. Here `unrated_count` counts the records of the template's queue without
+ * Returns what these ratings add up to, by template; one without ratings is absent. Here `unrated_count` counts the records of the template's queue without
  * a rating, and `tie_count` those with as many likes as dislikes.
  */
 export function aggregatesByTemplate({

@@ -25,7 +25,7 @@ export const copiedTemplate = (template: AnnotationTemplate, newId: () => string
 const invalid = (key: string, msg: string): RequestInvalid =>
   new RequestInvalid([{ loc: ['body', 'template', 'constraints', key], msg, type: 'choices_tree' }]);
 
-/** Of choices in a tree both forms are kept: the tree counts where both are given, and its text is made anew. */
+/** Keeps both forms of choices in a tree. The tree counts where both are given, and its text is made anew. */
 function storedConstraints(given: AnnotationConstraints): StoredConstraints {
   if (given.annotation_type !== 'tree_choice') return given;
   const { choices_tree: tree, choices_tree_yaml: text } = given;

@@ -1,6 +1,7 @@
 import {
   type AssetAction,
   type Caller,
+  LOGGER,
   mayOnAsset,
   type ProjectRole,
   roleInProject,
@@ -8,14 +9,13 @@ import {
   seesAllProjects,
 } from '../accounts/permissions.ts';
 import { type ErrorName, ServiceError } from '../errors/errors.ts';
-import { presetById } from '../scorers/presets.ts';
 import { projectRoles } from '../wire/accounts.ts';
 
-/** What callers work with beside projects: each has an owner, and may be shared. */
+/** The kinds of things that callers share beside projects. Each thing has an owner. */
 export const assetKinds = ['dataset', 'prompt', 'scorer', 'integration'] as const;
 export type AssetKind = (typeof assetKinds)[number];
 
-/** Whose view of the assets is asked for. */
+/** The user whose view of the assets is asked for. */
 export interface AssetViewer {
   userId: string;
   /** Sees every asset, as its owner. */
@@ -53,7 +53,8 @@ const missing: Record<AssetKind, { error: ErrorName; message: (id: string) => st
   integration: { error: 'IntegrationNotFound', message: () => 'no such integration' },
 };
 
-export function createAssetAccess(source: AssetSource): AssetAccess {
+/** @param isBuiltIn tells whether a scorer comes with the service: every caller may read it */
+export function createAssetAccess(source: AssetSource, isBuiltIn: (scorerId: string) => boolean): AssetAccess {
   const viewer: AssetAccess['viewer'] = async (caller, actions = []) => {
     const everything = seesAllProjects(caller) && !caller.projectKey;
     const memberships = everything ? new Map<string, ProjectRole>() : await source.projectRoles(caller.userId);
@@ -64,24 +65,26 @@ export function createAssetAccess(source: AssetSource): AssetAccess {
       limited: caller.projectKey !== undefined,
       projects: ids.flatMap((id) => {
         const role = roleInProject(caller, id, memberships.get(id));
-        return role ? [{ id, role }] : [];
+        return role && role !== LOGGER ? [{ id, role }] : [];
       }),
       grants: projectRoles.filter((grant) => {
         const role = roleOnAsset(caller, grant);
-        return actions.every((action) => mayOnAsset(role, action));
+        return role !== undefined && actions.every((action) => mayOnAsset(role, action));
       }),
     };
   };
   const roles: AssetAccess['roles'] = async (caller, kind, ids) => {
-    const builtIn = kind === 'scorer' ? ids.filter((id) => presetById(id)) : [];
+    if (caller.projectKey?.role === LOGGER) return new Map();
+    const builtIn = kind === 'scorer' ? ids.filter(isBuiltIn) : [];
     const stored = ids.filter((id) => !builtIn.includes(id));
     const granted = stored.length > 0 ? await source.grants(kind, await viewer(caller), stored) : new Map<string, ProjectRole>();
     return new Map([
       ...builtIn.map((id) => [id, 'viewer'] as const),
       // A key limited to a project manages no integration.
-      ...[...granted].map(
-        ([id, grant]) => [id, roleOnAsset(caller, kind === 'integration' && caller.projectKey ? 'viewer' : grant)] as const,
-      ),
+      ...[...granted].flatMap(([id, grant]) => {
+        const role = roleOnAsset(caller, kind === 'integration' && caller.projectKey ? 'viewer' : grant);
+        return role ? [[id, role] as const] : [];
+      }),
     ]);
   };
   return {

@@ -1,6 +1,6 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What any program needs, and nothing that this service was given: no password, no key, no address. */
+/** Variables that any program needs. None of them holds a password, a key or an address of this service. */
 const HARMLESS = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG'];
 
 /** The environment of a child process: a few variables that every program may need, and those of `names`. */

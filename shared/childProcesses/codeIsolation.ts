@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { childEnvironment, type Environment } from './childEnvironment.ts';
 
-/** What a process with an operator's code is started with, in the words of Node's `fork`. */
+/** Options of a process that runs an operator's code, in the words of Node's `fork`. */
 export interface CodeIsolation {
   env: NodeJS.ProcessEnv;
   uid?: number;
@@ -15,7 +15,7 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 
 /** Code of the operator that runs in child processes. */
 export interface OperatorCode {
-  /** What it is called: `runner modules`. */
+  /** Name of the code for messages: `runner modules`. */
   what: string;
   /** The setting that names its folder. */
   setting: 'RUNNERS_DIR' | 'HANDLERS_DIR';
@@ -36,7 +36,7 @@ export function codeIsolation(
 ): CodeIsolation {
   // With Node's compile cache the process is ready in half the time.
   const env = childEnvironment(environment, ['NODE_COMPILE_CACHE', ...config.RUNNER_ENV]);
-  const user = config.RUNNER_USER ?? (process.getuid?.() === 0 ? NOBODY : undefined);
+  const user = userOf(config);
   const folder = config[setting];
   if (folder === undefined || user === undefined || user.uid === 0) return { env };
   const { HOME: _, ...others } = env; // the service's own
@@ -45,6 +45,20 @@ export function codeIsolation(
   if (config.RUNNER_USER) throw new Error(`RUNNER_USER: ${problem}`);
   log.warn(`${problem}: ${what} run as root, and can read the service's environment and data. See RUNNER_USER`);
   return { env };
+}
+
+/** The user that runs code of others: the one of the setting, else another than root. */
+const userOf = ({ RUNNER_USER }: Pick<Config, 'RUNNER_USER'>) => RUNNER_USER ?? (process.getuid?.() === 0 ? NOBODY : undefined);
+
+/**
+ * The user of a process with the code of users, which needs no file but these.
+ * @throws Error when the user of `RUNNER_USER` cannot read them
+ */
+export function otherUser(config: Pick<Config, 'RUNNER_USER'>, program: string, folder: string) {
+  const user = userOf(config);
+  if (user === undefined || user.uid === 0 || mayRead(user, program, folder)) return user;
+  if (config.RUNNER_USER) throw new Error(`RUNNER_USER: user ${user.uid} cannot read this service's program`);
+  return undefined;
 }
 
 /** Tried by a process of that user, since rights of all folders above count. */

@@ -76,7 +76,7 @@ export interface ColumnDef {
   multiValued?: boolean;
   allowedValues?: readonly string[];
   rollUpMethod?: string;
-  /** Of a metric that somebody has described. */
+  /** Scale of a metric that somebody has described. */
   scale?: MetricScale;
   threshold?: { inverted: boolean; buckets: readonly number[]; displayValueLevels: readonly string[] };
   /** A metric's readable name, where the id holds a scorer's id. */
@@ -90,5 +90,7 @@ export interface ColumnDef {
 /** A column of a table. */
 export interface StoredColumn {
   name: string;
+  /** The name that former releases gave it. */
+  formerName?: string;
   sqlType: string;
 }

@@ -10,7 +10,7 @@ const number = {
   stored: { sqlType: 'Nullable(UInt32) CODEC(ZSTD(1))' },
 } as const;
 
-/** Which row an experiment ran for a trace. The service alone sets them; the catalogs of experiments list them after the standard columns. */
+/** Fields that name the row that an experiment ran for a trace, and count its attempts. The service alone sets them; the catalogs of experiments list them after the standard columns. */
 export const datasetFields = [
   column({
     ...ofDataset,
@@ -41,6 +41,13 @@ export const datasetFields = [
     id: 'trial',
     label: 'Trial',
     description: 'Which repetition of the row the trace is, from 0.',
+  }),
+  column({
+    ...ofDataset,
+    ...number,
+    id: 'attempts',
+    label: 'Attempts',
+    description: 'How often the row was tried, in all runs of it: calls of its model or URL, or executions of its function.',
   }),
 ] as const;
 

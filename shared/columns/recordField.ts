@@ -15,9 +15,9 @@ export interface FieldEntry {
   kinds: readonly RecordKind[];
   /** Schema of its value, which is null or absent where a record has none, both ways and for all of `kinds`. */
   value?: z.ZodType;
-  /** What callers log, where that is not a nullish `value`. With neither the service alone sets the field. */
+  /** Schemas of what callers log, where that is not a nullish `value`. Without either the service alone sets the field. */
   logged?: ByKind;
-  /** What answers show, where that is not a nullable `value`. With neither the field is not shown. */
+  /** Schemas of what answers show, where that is not a nullable `value`. Without either the field is not shown. */
   answered?: ByKind;
   /** Shown where a record has no value; absent: null. */
   blank?: unknown;

@@ -32,7 +32,7 @@ export const loggedRecord = <K extends LoggedKind>(kind: K) => z.object(schemasO
 export const answeredRecord = <K extends RecordKind>(kind: K) =>
   z.object({ ...(schemasOf('answered', kind) as Schemas<'answered', K>), ...annotationFields });
 
-/** What the interface requires of a record of a kind. */
+/** Returns what the interface requires of a record of a kind. */
 export const requiredFields = (kind: RecordKind): Readonly<Record<string, true>> =>
   Object.fromEntries(recordFields.filter(({ required }) => required?.includes(kind)).map(({ id }) => [id, true]));
 

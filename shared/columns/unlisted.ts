@@ -127,7 +127,7 @@ export const unlistedFields = [
   field({
     id: 'updated_fields',
     kinds: loggedKinds,
-    stored: { sqlType: "Array(LowCardinality(String)) DEFAULT JSONExtract(shorts, 'updated_fields', 'Array(String)')" },
+    stored: { sqlType: "Array(LowCardinality(String)) DEFAULT JSONExtract(short_columns, 'updated_fields', 'Array(String)')" },
   }),
   // Decides between rewrites of one record: the highest one counts.
   field({ id: 'version', kinds: recordKinds, stored: { sqlType: 'UInt64' } }),

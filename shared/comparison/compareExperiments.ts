@@ -19,6 +19,10 @@ import { type MetricsDeps, metricsOfSides, metricsToCompare } from './metricsToC
 import { selfJudgedWarnings } from './selfJudged.ts';
 import { mustHaveSlices, sliceColumn } from './sliceColumn.ts';
 
+/** Comparisons that are computed at a time: the engine reads for one while the statistics of another are computed. Of large runs one takes all the memory. */
+const SEVERAL = 4;
+const MOST_ROWS_OF_SEVERAL = 10_000;
+
 export interface CompareDeps extends SidesDeps, MetricsDeps, CompareRunsDeps {
   /** @throws ServiceError `ColumnUnknown` */
   findColumn(id: string): ColumnDef;
@@ -37,7 +41,7 @@ export async function compareExperiments(
 ): Promise<ComparisonAnswer> {
   const { baseline, others } = await comparedSides(deps, projectId, request);
   const metrics = await metricsToCompare(deps, projectId, request, baseline, others);
-  const slices = request.slices.map((id, index) => sliceColumn(deps.findColumn, id, index));
+  const slices = request.slices.map((id, index) => sliceColumn(deps.findColumn, id, ['body', 'slices', index]));
   const pairs = await Promise.all(
     others.map(async (other) => {
       const runs = comparedRuns(baseline, other);
@@ -58,9 +62,15 @@ export async function compareExperiments(
     ...{ isRunning: isRunning(side), rows: side.outline.rows, failedRows: side.outline.failed },
   });
   const comparisons: Unjudged[] = [];
-  for (const { other, runs } of pairs)
-    for (const slice of [undefined, ...slices])
-      comparisons.push(...(await compareRuns(deps, { request, baseline, other, runs, metrics, slice }, signal)));
+  const parts = pairs.flatMap(({ other, runs }) =>
+    [undefined, ...slices].map((slice) => ({ request, baseline, other, runs, metrics, slice })),
+  );
+  const mostRows = Math.max(...[baseline, ...others].map(({ outline }) => outline.rows));
+  const atATime = mostRows > MOST_ROWS_OF_SEVERAL ? 1 : SEVERAL;
+  for (let from = 0; from < parts.length; from += atATime)
+    comparisons.push(
+      ...(await Promise.all(parts.slice(from, from + atATime).map((part) => compareRuns(deps, part, signal)))).flat(),
+    );
   mustHaveSlices(
     request,
     comparisons.map(({ comparison }) => comparison),

@@ -59,7 +59,8 @@ export async function compareRuns(
     });
     const comparison = {
       experimentId: other.experiment.id,
-      ...{ metric: metric.name, metricId: metric.id, direction: metric.direction, isDirectionAssumed: metric.isDirectionAssumed },
+      ...{ metric: metric.name, metricId: metric.id, unit: metric.unit, isMeasured: metric.isMeasured },
+      ...{ direction: metric.direction, isDirectionAssumed: metric.isDirectionAssumed },
       slice: slice && one.slice !== null ? { column: slice.id, value: one.slice } : null,
       failedRows: worst.has(metric.id) ? ('worst' as const) : ('omit' as const),
       baseline: figures(one.baseline, baseline),
@@ -71,7 +72,7 @@ export async function compareRuns(
         direction: metric.direction,
       }),
     };
-    return { comparison, metric, names };
+    return { comparison, names };
   });
   return unjudged.filter((_, index) => slice === undefined || hasRows(paired[index] as PairedMetric));
 }

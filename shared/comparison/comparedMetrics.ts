@@ -2,6 +2,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import { measuredMetrics } from '../experiments/aggregates.ts';
 import type { Experiment } from '../experiments/experimentStore.ts';
 import { metricScales } from '../experiments/metricScales.ts';
+import type { ComparedUnit } from '../figures/comparedFigure.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
@@ -12,14 +13,12 @@ import type { MetricScale } from '../wire/metricScale.ts';
 export interface ComparedMetric extends MetricScale {
   /** Key of its values. */
   id: string;
-  /** What people call it. */
+  /** Name for people. */
   name: string;
-  unit: 'share' | 'dollars' | 'nanoseconds' | 'milliseconds' | null;
+  unit: ComparedUnit;
   isMeasured: boolean;
   isDirectionAssumed: boolean;
 }
-
-const units = { percentage: 'share', dollars: 'dollars', milli_seconds: 'milliseconds' } as const;
 
 const isMeasured = (id: string): boolean => (measuredMetrics as readonly string[]).includes(id);
 
@@ -41,7 +40,7 @@ export function metricDescriber(
     return {
       id,
       name: metric?.alias ?? id,
-      unit: metric?.dataUnit ? units[metric.dataUnit] : id === 'cost' ? 'dollars' : id === 'duration_ns' ? 'nanoseconds' : null,
+      unit: metric?.dataUnit ?? (id === 'cost' ? 'dollars' : id === 'duration_ns' ? 'nano_seconds' : null),
       isMeasured: isMeasured(id),
       isDirectionAssumed: isAssumed,
       ...(isAssumed ? { direction: 'higher' as const, range: null } : scaleOf(id)),

@@ -1,12 +1,15 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { StoredRecord } from '../records/record.ts';
+import { TRUNCATED_LENGTH } from '../records/recordView.ts';
 import type { RecordReads, StoredMetric } from '../records/searchRecords.ts';
 import { type ComparedMetric, namedMetrics } from './comparedMetrics.ts';
 import { comparedRuns } from './comparedRuns.ts';
 import { comparedSides, type Side, type SidesDeps } from './comparedSides.ts';
 import type { ComparisonReads, RowCondition } from './comparisonReads.ts';
 import { type MetricsDeps, metricsOfSides } from './metricsToCompare.ts';
+import { sliceColumn } from './sliceColumn.ts';
 import { mustHaveWorst, worstValues } from './worstValues.ts';
 
 export interface ComparedRowsRequest {
@@ -14,15 +17,19 @@ export interface ComparedRowsRequest {
   experimentId: string;
   /** Conditions that all hold; a metric by its name. */
   conditions: readonly { is: RowCondition['is']; metric?: string | undefined }[];
+  /** Only rows with this value of a column. */
+  slice?: { column: string; value: string } | undefined;
   /** Absent: by the metric of the first condition that names one, else by the first metric that the experiments have. */
   sort?: { metric?: string | undefined; ascending: boolean } | undefined;
   /** Absent: as the experiment that is compared says. */
   failedRows?: FailedRows | undefined;
+  /** Whether texts are shown cut: no more of them is read. */
+  isShort: boolean;
   offset: number;
   limit: number;
 }
 
-/** What one side has of a row: one trace, or one for each trial. */
+/** The traces that one side has of a row: one, or one for each trial. */
 export interface RowTrace {
   record: StoredRecord;
   metrics: StoredMetric[];
@@ -44,6 +51,8 @@ export interface ComparedRowPage {
 }
 
 export interface RowsDeps extends SidesDeps, MetricsDeps {
+  /** @throws ServiceError `ColumnUnknown` */
+  findColumn(id: string): ColumnDef;
   reads: Pick<ComparisonReads, 'outlines' | 'metrics' | 'page'>;
   records: Pick<RecordReads, 'records' | 'metricResults'>;
 }
@@ -74,11 +83,13 @@ export async function comparedRows(deps: RowsDeps, projectId: string, request: C
   const ids = new Set([...conditions.flatMap((one) => ('metric' in one ? [one.metric] : [])), sortedBy.id]);
   const metrics = all.filter(({ id }) => ids.has(id));
   const worst = worstValues(metrics, request.failedRows ?? other.experiment.failedRows);
+  const { slice } = request;
   const page = await deps.reads.page({
     ...comparedRuns(baseline, other),
     metrics: metrics.map(({ id, direction }) => ({ id, direction })),
     worst,
     conditions,
+    slice: slice && { column: sliceColumn(deps.findColumn, slice.column, ['body', 'slice', 'column']), value: slice.value },
     sort: { metric: sortedBy.id, ascending: request.sort?.ascending ?? false },
     offset: request.offset,
     limit: request.limit,
@@ -88,11 +99,13 @@ export async function comparedRows(deps: RowsDeps, projectId: string, request: C
       deps,
       baseline,
       page.rows.map((row) => row.baseline),
+      request.isShort,
     ),
     tracesOf(
       deps,
       other,
       page.rows.map((row) => row.other),
+      request.isShort,
     ),
   ]);
   return {
@@ -109,10 +122,15 @@ export async function comparedRows(deps: RowsDeps, projectId: string, request: C
 
 type Keys = Parameters<RecordReads['records']>[1];
 
-async function tracesOf({ records }: RowsDeps, { run }: Side, rows: readonly Keys[]): Promise<RowTrace[][]> {
+/** The long texts that a row shows. */
+const TEXTS = ['input', 'output', 'dataset_input', 'dataset_output', 'error_message'];
+
+async function tracesOf({ records }: RowsDeps, { run }: Side, rows: readonly Keys[], isShort: boolean): Promise<RowTrace[][]> {
   const keys = rows.flat();
   if (keys.length === 0) return rows.map(() => []);
-  const [found, metrics] = await Promise.all([records.records(run, keys), records.metricResults(run, keys)]);
+  // One more tells that there is more.
+  const longest = isShort ? TRUNCATED_LENGTH + 1 : undefined;
+  const [found, metrics] = await Promise.all([records.records(run, keys, TEXTS, longest), records.metricResults(run, keys)]);
   const byId = new Map(found.map((record) => [record.id, { record, metrics: metrics.get(record.id) ?? [] }]));
   return rows.map((ofRow) =>
     ofRow

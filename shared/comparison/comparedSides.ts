@@ -68,7 +68,8 @@ export async function comparedSides(
   const found = await Promise.all(
     [baselineId, ...experimentIds].map(async (id) => {
       const experiment = await deps.find(projectId, id);
-      if (!experiment) throw new ServiceError('NotFound', `no experiment ${id} in this project`);
+      if (!experiment)
+        throw new ServiceError('NotFound', `no experiment ${id} in this project`, { context: { experiment_id: id } });
       return { experiment, run: await deps.unexpired({ projectId, runId: id }) };
     }),
   );
@@ -80,7 +81,7 @@ export async function comparedSides(
   return { baseline: baseline as Side, others };
 }
 
-/** What is odd about the experiments as such. */
+/** Returns what is odd about the experiments as such. */
 export function warningsOfSides(baseline: Side, others: readonly Side[]): string[] {
   const running = [baseline, ...others]
     .filter(isRunning)

@@ -1,4 +1,5 @@
 import type { RunState } from '../experiments/experiment.ts';
+import type { ComparedUnit } from '../figures/comparedFigure.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { MatchedBy, MatchedRows } from './comparisonReads.ts';
@@ -26,7 +27,7 @@ export interface SideFigures {
   mean: number | null;
   p50: number | null;
   p95: number | null;
-  /** What the lists of experiments show for the metric: over all that the experiment has. */
+  /** The figure that lists of experiments show for the metric, over all rows of the experiment. */
   aggregate: number | null;
 }
 
@@ -39,6 +40,10 @@ export interface Comparison {
   slice: { column: string; value: string } | null;
   /** Null where there are no values, or of different types on the two sides. */
   type: MetricType | null;
+  /** Unit of the means, the difference and its interval. */
+  unit: ComparedUnit;
+  /** Duration, tokens or cost, which every row has. */
+  isMeasured: boolean;
   direction: MetricScale['direction'];
   /** Nobody has said which number is better; the higher one is taken for it. */
   isDirectionAssumed: boolean;
@@ -48,7 +53,7 @@ export interface Comparison {
   other: SideFigures;
   difference: number | null;
   interval: { low: number; high: number; level: number } | null;
-  /** Of the differences; null for fewer than two pairs. */
+  /** Standard deviation of the differences; null for fewer than two pairs. */
   deviation: number | null;
   test: 'mcnemar' | 'sign_flip' | 'stuart_maxwell' | null;
   method: string | null;
@@ -61,7 +66,9 @@ export interface Comparison {
   same: number;
   missing: number;
   detectable: number | null;
-  /** Of categories: `counts[i][j]` rows have category i on the baseline's side and j on the other's. */
+  /** About how many rows would show a difference, if it and its spread stayed as they are; null where one is shown, and where nothing can be said. */
+  rowsToDecide: number | null;
+  /** Counts of categories: `counts[i][j]` rows have category i on the baseline's side and j on the other's. */
   table: { categories: string[]; counts: number[][] } | null;
   /** Whether the difference is more than chance: `better`, `worse`, or without a direction. */
   differs: boolean;

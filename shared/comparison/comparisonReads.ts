@@ -3,14 +3,14 @@ import type { RunRef } from '../projects/runs.ts';
 import type { RecordKey } from '../records/searchRecords.ts';
 import type { Moments } from '../statistics/differences.ts';
 
-/** What the rows of two experiments are matched by, the best that both have. */
+/** The key by which the rows of two experiments are matched: the best one that both have. */
 export type MatchedBy = 'dataset_row' | 'dataset_input' | 'input';
 
-/** What the traces of an experiment say about their rows. */
+/** Counts of what the traces of an experiment say about their rows. */
 export interface RowOutline {
   rows: number;
   failed: number;
-  /** Of them, those that ran a row of a dataset, and those that have a dataset input. */
+  /** Traces among them that ran a row of a dataset, and traces that have a dataset input. */
   withDatasetRow: number;
   withDatasetInput: number;
   /** Other traces with the same row. */
@@ -87,7 +87,7 @@ export interface PairsQuery extends ComparedRuns {
   slice?: ColumnDef;
 }
 
-/** What a row of two experiments must be like: of a metric, or on its own. */
+/** A condition on a row of two experiments: on its values of a metric, or on the row itself. */
 export type RowCondition =
   | { is: 'better' | 'worse' | 'changed' | 'missing'; metric: string }
   | { is: 'failed' | 'content_changed' };
@@ -96,6 +96,8 @@ export interface RowPageQuery extends ComparedRuns {
   metrics: readonly { id: string; direction: 'higher' | 'lower' | null }[];
   worst: ReadonlyMap<string, number>;
   conditions: readonly RowCondition[];
+  /** Only rows with this value of the column, on the baseline where both have the row. */
+  slice: { column: ColumnDef; value: string } | undefined;
   /** Metric by whose loss rows are ordered, the largest first, or the smallest. Of one without a direction any change counts as a loss. */
   sort: { metric: string; ascending: boolean };
   offset: number;
@@ -109,10 +111,10 @@ export interface RowOfPair {
   contentChanged: boolean;
 }
 
-/** Whether all of a side's values are true or false. */
+/** Tells whether all of a side's values are true or false. */
 export const isYesOrNo = ({ booleans, numbers }: MetricSide): boolean => booleans > 0 && numbers === 0;
 
-/** What a comparison reads of the record store. */
+/** The reads of the record store that a comparison needs. */
 export interface ComparisonReads {
   /** Changes whenever something is written to, or deleted from, one of these runs. */
   version(runs: readonly RunRef[]): Promise<string>;

@@ -1,4 +1,4 @@
-import type { ComparedMetric } from './comparedMetrics.ts';
+import { comparedFigure, pText } from '../figures/comparedFigure.ts';
 import type { Comparison } from './comparison.ts';
 
 type ComparisonWithVerdict = Omit<Comparison, 'sentence'>;
@@ -6,20 +6,19 @@ type ComparisonWithVerdict = Omit<Comparison, 'sentence'>;
 /** A comparison as a sentence for people. */
 export function inWords(
   comparison: ComparisonWithVerdict,
-  metric: Pick<ComparedMetric, 'unit' | 'name'>,
   names: { baseline: string; other: string },
   corrected: number,
 ): string {
   const within = comparison.slice ? ` where ${comparison.slice.column} is ${comparison.slice.value}` : '';
-  const about = `${metric.name}${within}`;
+  const about = `${comparison.metric}${within}`;
   if (comparison.test === null)
     return `${names.other} and ${names.baseline} cannot be compared in ${about}: ${whyNot(comparison, names)}.`;
   const parts = [
     claim(comparison, about, names),
-    ...(comparison.type === 'category' ? changes(comparison) : figures(comparison, metric)),
+    ...(comparison.type === 'category' ? changes(comparison) : figures(comparison)),
     certainty(comparison, corrected),
   ];
-  return `${parts.join('; ')}.${assumption(comparison)}${reach(comparison, metric)}`;
+  return `${parts.join('; ')}.${assumption(comparison)}${reach(comparison)}`;
 }
 
 function claim(
@@ -33,8 +32,8 @@ function claim(
     : `${other} is ${verdict} than ${baseline} in ${about}`;
 }
 
-function figures(comparison: ComparisonWithVerdict, metric: Pick<ComparedMetric, 'unit'>): string[] {
-  const show = numberFormat(comparison, metric);
+function figures(comparison: ComparisonWithVerdict): string[] {
+  const show = comparedFigure(comparison);
   const { difference, interval, baseline, other } = comparison;
   if (difference === null || interval === null || baseline.mean === null || other.mean === null) return [];
   const level = `${Number((100 * interval.level).toPrecision(6))} %`;
@@ -51,8 +50,10 @@ function changes({ better, worse, same, pairs }: ComparisonWithVerdict): string[
 }
 
 function certainty({ pValue, pAdjusted, slice }: ComparisonWithVerdict, corrected: number): string {
-  const p = (value: number | null): string =>
-    value === null || value < 0.001 ? 'p < 0.001' : `p = ${value.toFixed(value < 0.1 ? 3 : 2)}`;
+  const p = (value: number | null): string => {
+    const text = pText(value ?? 0);
+    return text.startsWith('<') ? `p ${text}` : `p = ${text}`;
+  };
   if (slice) return `${p(pValue)}, exploratory: not corrected for the number of slices`;
   return corrected > 1 ? `${p(pAdjusted)}, corrected for ${corrected} comparisons` : p(pValue);
 }
@@ -62,12 +63,13 @@ const assumption = ({ isDirectionAssumed, verdict, type }: ComparisonWithVerdict
     ? ' Nobody has said which values are better; the higher ones were taken for it.'
     : '';
 
-/** What the rows could have shown. */
-function reach(comparison: ComparisonWithVerdict, metric: Pick<ComparedMetric, 'unit'>): string {
-  const { verdict, detectable, pairs } = comparison;
+/** Returns what the rows could have shown. */
+function reach(comparison: ComparisonWithVerdict): string {
+  const { verdict, detectable, pairs, rowsToDecide } = comparison;
   if (verdict !== 'no difference shown' || detectable === null) return '';
-  const size = numberFormat(comparison, metric).difference(detectable).replace('+', '');
-  return ` ${pairs} rows find a true difference of ${size} four times out of five.`;
+  const size = comparedFigure(comparison).difference(detectable).replace('+', '');
+  const more = rowsToDecide === null ? '' : ` If the difference stays as it is, about ${rowsToDecide} rows would show it.`;
+  return ` ${pairs} rows find a true difference of ${size} four times out of five.${more}`;
 }
 
 function whyNot(
@@ -78,23 +80,4 @@ function whyNot(
   if (pairs === 0 && missing > 0)
     return `no row has a value in both ${baseline} and ${other}, ${missing} have one in one of them`;
   return warnings[0] ?? 'no row has a value of it';
-}
-
-/** How values and differences of a metric are written. */
-export function numberFormat({ type }: Pick<ComparisonWithVerdict, 'type'>, { unit }: Pick<ComparedMetric, 'unit'>) {
-  const plain = (value: number): string =>
-    Math.abs(value) >= 100 ? String(Math.round(value * 10) / 10) : String(Number(value.toPrecision(3)));
-  const signed = (value: number, text: string): string => (value < 0 ? text : `+${text}`);
-  if (unit === 'share' || type === 'boolean')
-    return {
-      value: (value: number) => `${(100 * value).toFixed(1)} %`,
-      difference: (value: number) => `${signed(value, (100 * value).toFixed(1))} points`,
-    };
-  const withUnit = (value: number): string => {
-    if (unit === 'dollars') return `${value < 0 ? '-' : ''}$${plain(Math.abs(value))}`;
-    if (unit === 'milliseconds') return `${plain(value)} ms`;
-    if (unit === 'nanoseconds') return Math.abs(value) >= 1e9 ? `${plain(value / 1e9)} s` : `${plain(value / 1e6)} ms`;
-    return plain(value);
-  };
-  return { value: withUnit, difference: (value: number) => signed(value, withUnit(value)) };
 }

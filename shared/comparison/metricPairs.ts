@@ -28,15 +28,19 @@ export async function metricPairs(
   const scored = metrics.filter(({ isMeasured }) => !isMeasured).map(({ id }) => id);
   const atOnce = Math.max(1, Math.floor((rows > LIMIT_PAIRS && !slice ? VALUES_AT_ONCE : SENT_AT_ONCE) / Math.max(1, rows)));
   const found: PairedMetric[] = [];
-  const sliced = slice ? { slice } : {};
-  for (let from = 0; from < scored.length; from += atOnce) {
+  const pairs = async (some: readonly string[], withMeasured: boolean) => {
     signal?.throwIfAborted();
-    const some = new Set(scored.slice(from, from + atOnce));
-    const worstOfSome = new Map([...worst].filter(([metric]) => some.has(metric)));
-    found.push(...(await reads.pairs({ ...runs, ...sliced, metrics: [...some], withMeasured: false, worst: worstOfSome })));
+    const worstOfSome = new Map([...worst].filter(([metric]) => some.includes(metric)));
+    found.push(...(await reads.pairs({ ...runs, ...(slice && { slice }), metrics: some, withMeasured, worst: worstOfSome })));
+  };
+  // Planning a statement takes as long as reading thousands of rows: of few rows one pairs them all.
+  const measured = metrics.length - scored.length;
+  const isOne = measured > 0 && metrics.length <= atOnce;
+  if (isOne) await pairs(scored, true);
+  else {
+    for (let from = 0; from < scored.length; from += atOnce) await pairs(scored.slice(from, from + atOnce), false);
+    if (measured > 0) await pairs([], true);
   }
-  if (metrics.some(({ isMeasured }) => isMeasured))
-    found.push(...(await reads.pairs({ ...runs, ...sliced, metrics: [], withMeasured: true, worst: new Map() })));
   const byMetric = Map.groupBy(found, ({ metric }) => metric);
   return metrics.flatMap(({ id, isMeasured }) => byMetric.get(id) ?? (slice || isMeasured ? [] : [withoutValues(id)]));
 }

@@ -21,7 +21,7 @@ export function openComparisons(given: Omit<CompareDeps, 'statistics'> & RowsDep
   const deps = { ...given, statistics };
   const kept = new LRUCache<string, ComparisonAnswer>({ max: KEPT });
 
-  /** What the answer follows from. */
+  /** Returns what the answer follows from. */
   const keyOf = async (projectId: string, request: ComparisonRequest): Promise<string> => {
     const ids = [request.baselineId, ...request.experimentIds];
     const experiments = await Promise.all(ids.map((id) => given.find(projectId, id)));

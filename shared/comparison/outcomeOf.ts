@@ -8,7 +8,7 @@ import { comparedType, typeOf } from './valueTypes.ts';
 const MAX_CATEGORIES = 50;
 const SMALL_SLICE = 30;
 
-/** What the values of one metric show. */
+/** The result of one metric: what its values show. */
 type Outcome = Pick<
   Comparison,
   | 'type'
@@ -32,11 +32,11 @@ const nothing: Omit<Outcome, 'type' | 'warnings'> = {
   ...{ better: null, worse: null, same: 0, detectable: null, table: null },
 };
 
-/** What is known of one metric on two sides, before the verdict. */
+/** The figures of one metric on two sides, before the verdict. */
 interface Compared {
   paired: PairedMetric;
   result: PairedResult | undefined;
-  /** Of the metric. */
+  /** Labels of the metric. */
   labels: readonly LabelPairs[];
   direction: ComparedMetric['direction'];
   level: number;

@@ -2,7 +2,7 @@ import { countDifferences, momentsOf } from '../statistics/differences.ts';
 import { isLarge, type Sample } from '../statistics/pairedTest.ts';
 import type { PairedMetric } from './comparisonReads.ts';
 
-/** What the engine says of a metric's differences. */
+/** A metric's differences as the engine counts them. */
 export interface GivenSample extends Pick<PairedMetric, 'moments' | 'differences'> {
   /** Each side said yes or no, once for each row. */
   isYesOrNo: boolean;

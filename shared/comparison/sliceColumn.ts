@@ -6,13 +6,13 @@ import type { Comparison, ComparisonRequest } from './comparison.ts';
  * The column by whose values rows are grouped. A name that no column has is one of the row's own columns.
  * @throws RequestInvalid for a column that holds no short value, ServiceError `ColumnUnknown`
  */
-export function sliceColumn(findColumn: (id: string) => ColumnDef, given: string, index: number): ColumnDef {
+export function sliceColumn(findColumn: (id: string) => ColumnDef, given: string, loc: (string | number)[]): ColumnDef {
   const named = (id: string): ColumnDef => {
     const column = findColumn(id);
     const isShort = column.source.at === 'map' || (column.source.at === 'record' && !column.source.isLong);
     if (isShort && !column.multiValued) return column;
     const msg = `rows cannot be sliced by ${id}: take a column that holds one short value, such as one of dataset_metadata`;
-    throw new RequestInvalid([{ loc: ['body', 'slices', index], msg, type: 'slice_invalid' }]);
+    throw new RequestInvalid([{ loc, msg, type: 'slice_invalid' }]);
   };
   try {
     return named(given);

@@ -2,7 +2,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import { type FailedRows, worstOf } from '../metrics/metricFigures.ts';
 import type { ComparedMetric } from './comparedMetrics.ts';
 
-/** What a failed row without a value counts as, by metric; metrics without a worst value are not named. */
+/** Returns the value that a failed row counts as where it has none, by metric. Metrics without a worst value are not named. */
 export function worstValues(metrics: readonly ComparedMetric[], failedRows: FailedRows): Map<string, number> {
   const worst = new Map<string, number>();
   if (failedRows === 'worst')

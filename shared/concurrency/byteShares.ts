@@ -8,7 +8,7 @@ export interface ByteShare {
   release(): void;
 }
 
-/** Of the bytes, what one request must leave to others; see {@link ByteShares}. */
+/** Share of the bytes that one request must leave to others; see {@link ByteShares}. */
 const LEFT_BY_ONE = 1 / 4;
 
 /**
@@ -19,7 +19,7 @@ const LEFT_BY_ONE = 1 / 4;
  */
 export class ByteShares {
   readonly limitBytes: number;
-  /** What is too much, for messages: `bodies of requests`. */
+  /** Name of what takes the bytes, for messages: `bodies of requests`. */
   readonly #what: string;
   readonly #held = new Map<string, number>();
   #bytes = 0;

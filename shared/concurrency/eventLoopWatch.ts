@@ -55,7 +55,7 @@ export const eventLoopLimits = (
 });
 
 /**
- * What the thread does. It shares nothing with the event loop but a count, and writes its lines past the logger, whose thread is the blocked one. As a
+ * The code of the watching thread. It shares nothing with the event loop but a count, and writes its lines past the logger, whose thread is the blocked one. As a
  * text: a module would be loaded by the main thread, and take several times the memory.
  */
 const watching = `

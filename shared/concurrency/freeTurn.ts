@@ -1,5 +1,5 @@
 import { setImmediate as nextLoop, setTimeout as pause } from 'node:timers/promises';
-import { currentCaller } from '../accounts/currentCaller.ts';
+import { currentCaller } from './currentCaller.ts';
 import { othersArePresent } from './presentCallers.ts';
 
 /**
@@ -9,7 +9,7 @@ import { othersArePresent } from './presentCallers.ts';
 const MS_PER_TURN = 2;
 /** Where other callers are present, the work of one caller gets a third of the time. */
 const PART = 3;
-/** What a caller may be ahead of that third, in milliseconds, so that an answer of a few hundred kilobytes is not delayed. */
+/** Milliseconds that a caller may be ahead of that third, so that an answer of a few hundred kilobytes is not delayed. */
 const MS_AHEAD = 30;
 
 let turnBegan: number | undefined;

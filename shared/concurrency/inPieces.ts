@@ -3,7 +3,7 @@ import { freeTurn } from './freeTurn.ts';
 /** Things that are read at once: some 20 ms of the embedded Postgres, which runs on the event loop. */
 export const PIECE = 200;
 
-/** What `read` answers of a list that may be long, in its order. It is asked piece by piece, and other callers are let in between. */
+/** Returns the answers of `read` for a list that may be long, in its order. It reads piece by piece, and other callers are let in between. */
 export async function inPieces<T, R>(
   list: readonly T[],
   read: (piece: readonly T[]) => Promise<readonly R[]> | readonly R[],

@@ -1,4 +1,4 @@
-/** Who was answered so lately counts as there: callers send several requests one after the other. */
+/** Milliseconds after an answer in which its caller still counts as present: callers send several requests one after the other. */
 const LINGER_MS = 100;
 
 /** How many requests of a caller are under way, and until when it counts as there without any. */
@@ -22,7 +22,7 @@ export async function whilePresent<T>(caller: string, work: () => Promise<T>): P
   }
 }
 
-/** Whether anybody but this caller is present. */
+/** Tells whether anybody but this caller is present. */
 export function othersArePresent(caller: string | undefined): boolean {
   const now = performance.now();
   for (const [one, { requests, until }] of present) {

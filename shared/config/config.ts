@@ -47,7 +47,7 @@ const count = (least: number, most: number) => {
     .refine((number) => number >= least && number <= most, { error });
 };
 
-/** What a worker has slots and polls for: workflow tasks, and the activities of each queue. */
+/** The kinds of task that a worker has slots and pollers for: workflow tasks, and the activities of each queue. */
 const taskKinds = ['workflows', ...queueNames] as const;
 export type TaskKind = (typeof taskKinds)[number];
 
@@ -163,6 +163,13 @@ const Config = z.object({
     .optional(),
   RUNNER_MEMORY_MB: count(64, 100_000).default(1_024),
   HANDLERS_DIR: folder.optional(),
+  CODE_METRICS: z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .default('true')
+    .transform((text) => text === 'true'),
+  CODE_METRIC_PROCESSES: count(1, 64).default(2),
+  CODE_METRIC_SECONDS: count(1, 600).default(10),
+  CODE_METRIC_MEMORY_MB: count(64, 2_048).default(256),
   METRICS_HOST: z.string().default('127.0.0.1'),
   METRICS_PORT: port.optional(),
   METRICS_TOKEN: z.string().min(16, { error: 'must have at least 16 characters' }).optional(),
@@ -177,7 +184,7 @@ export type Config = Readonly<z.output<typeof Config>>;
 /** Names of all settings, for the documentation test. */
 export const settingNames = Object.keys(Config.shape);
 
-/** What a machine gives every program: its home folder, proxies and toolchains, but no setting of this service. */
+/** Returns the environment that a machine gives every program: its home folder, proxies and toolchains, but no setting of this service. */
 export const withoutSettings = (environment: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !settingNames.includes(name)));
 
@@ -197,7 +204,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   throw new Error(`wrong settings: ${problems.join('; ')}`);
 }
 
-/** What is right by itself and wrong beside another setting. */
+/** Returns the problems of settings that are right by themselves and wrong beside another. */
 function problemsTogether(config: Config): string[] {
   const needs = (name: keyof Config, other: keyof Config): string[] =>
     config[name] !== undefined && config[other] === undefined ? [`${name} needs ${other}`] : [];
@@ -224,7 +231,7 @@ function problemsTogether(config: Config): string[] {
 export const isLoopback = (host: string): boolean => host === 'localhost' || loopback.has(host);
 
 /**
- * Whether every caller is on this machine, so that addresses on it may be named. One for callers elsewhere, or a proxy that passes them on, says that a
+ * Tells whether every caller is on this machine, so that addresses on it may be named. One for callers elsewhere, or a proxy that passes them on, says that a
  * loopback `HOST` tells nothing of its callers.
  */
 export const allowsLoopback = ({ HOST, PUBLIC_URL, TRUSTED_PROXIES }: Config): boolean =>

@@ -1,2 +1,2 @@
-/** Of the service, its command and its API document: released together. */
+/** Version of the service, its command and its API document, which are released together. */
 export const VERSION = '0.1.0';

@@ -1,7 +1,7 @@
 import type { LoginAttempts } from '../accounts/loginAttempts.ts';
 import type { LoginCache } from '../accounts/loginCache.ts';
 
-/** What processes of one service tell each other while they run. Nothing here is a record: it may be lost at any time and is rebuilt. */
+/** The state that processes of one service share while they run. None of it is a record: it may be lost at any time and is rebuilt. */
 export interface Coordination {
   progress: ProgressBoard;
   waits: RunWaits;
@@ -25,7 +25,7 @@ export interface ProgressBoard {
   rowsRunning(experimentId: string): Promise<number>;
 }
 
-/** What the calls of runs wait for. */
+/** The reasons why calls of runs wait. */
 export interface RunWaits {
   /** Says it of a run, until that time is over. */
   publish(experimentId: string, wait: RunWait): Promise<void>;
@@ -47,7 +47,7 @@ export type SlotLimit = number | (() => number);
 export interface AcquireOptions {
   /** Ends the wait. */
   signal?: AbortSignal | undefined;
-  /** Who shares the key evenly with others, such as the id of a run; all that name none are one party. */
+  /** The party that shares the key evenly with others, such as the id of a run. All that name none are one party. */
   party?: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface ConcurrencyLimit {
 /** The limit as it is now. */
 export const slotsOf = (limit: SlotLimit): number => (typeof limit === 'number' ? limit : limit());
 
-/** What the calls to one other side may use, over all processes together; what is absent is not limited. */
+/** Limits of the calls to one endpoint, over all processes together. An absent limit does not hold. */
 export interface CallLimits {
   /** Calls in flight. */
   concurrency: number;

@@ -9,7 +9,7 @@ import {
 } from './coordination.ts';
 import { newPace, noteEnd, noteStart, type Pace, paceFigures, slotsAllowed, startsAt } from './pace.ts';
 
-/** What a waiter may take: slots of a key, or a call of one with a pace. */
+/** The permit that a waiter asks for: slots of a key, or a call of one with a pace. */
 interface Wanted {
   /** Slots that the key has for it now. */
   slots(): number;
@@ -36,7 +36,7 @@ interface Key {
   parties: Map<string, Party>;
   /** Those of `parties` that have waiters. */
   waiting: Set<Party>;
-  /** What holds back those who wait. */
+  /** The reason why waiters are held back. */
   heldBack: HeldBack;
   timer: NodeJS.Timeout | undefined;
 }
@@ -219,7 +219,7 @@ class FairKeys {
     this.keys.delete(name);
   }
 
-  /** Whose turn it is: where slots are short the party with the fewest, else the one that waited longest; undefined where nobody may start now. */
+  /** Returns the party whose turn it is: where slots are short the one with the fewest, else the one that waited longest; undefined where none may start now. */
   private next(name: string, key: Key): Party | undefined {
     let best: Party | undefined;
     let earliest: { at: number; reason: WaitReason } | undefined;
@@ -248,6 +248,6 @@ class FairKeys {
 /** Longer timers than this overflow; whoever wakes early looks and waits again. */
 const LONGEST_TIMER_MS = 3_600_000;
 
-/** Of those whom the rate holds back several come at once, which costs no pace. */
+/** Waiters that the rate holds back may come several at once, which costs no pace. */
 const pauseMs = ({ at, reason }: { at: number; reason: WaitReason }, now: number): number =>
   Math.min(LONGEST_TIMER_MS, Math.max(at - now, reason === 'rate' ? paceFigures.stepMs : 1));

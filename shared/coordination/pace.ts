@@ -15,7 +15,7 @@ export const paceFigures = {
   togetherMs: 1_000,
   /** Calls that the pace holds back are looked at this often at most. */
   stepMs: 20,
-  /** What was learned is forgotten after so long without a call. */
+  /** The pace is forgotten after so many milliseconds without a call. */
   rememberedMs: 600_000,
 };
 
@@ -27,7 +27,7 @@ interface Meter {
   perMinute: number;
 }
 
-/** What is known of one key. Times are milliseconds since the epoch. */
+/** The pace of one key. Times are milliseconds since the epoch. */
 export interface Pace {
   /** Calls in flight that the other side is believed to bear; undefined where it never complained. */
   window: number | undefined;
@@ -84,7 +84,7 @@ function use(meter: Meter, limit: number, amount: number, now: number): void {
 }
 
 /**
- * What the end of a call teaches.
+ * Learns from the end of a call.
  * @param call when it started, the tokens that were reserved for it, and the calls in flight with it
  */
 export function noteEnd(

@@ -1,4 +1,4 @@
-/** What separates the fields of a CSV file, the most usual first. */
+/** Separators of the fields of a CSV file, the most usual first. */
 export const delimiters = [',', ';', '\t', '|'] as const;
 export type Delimiter = (typeof delimiters)[number];
 
@@ -48,7 +48,7 @@ interface DelimiterCounts {
 
 const noCounts = (): DelimiterCounts => ({ all: delimiters.map(() => 0), inText: delimiters.map(() => 0) });
 
-/** Of each record that is no blank line. */
+/** Counts the delimiters of each record that is no blank line. */
 function delimiterCounts(head: string, isCut: boolean): DelimiterCounts[] {
   const records: DelimiterCounts[] = [];
   let counts = noCounts();

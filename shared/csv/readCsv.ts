@@ -12,7 +12,7 @@ export interface CsvSummary {
 export interface CsvRow {
   /** Null for an unquoted empty field, `''` for a quoted one. */
   cells: (string | null)[];
-  /** Of the file, from 1: where the row starts. */
+  /** Line of the file where the row starts, from 1. */
   line: number;
 }
 
@@ -63,7 +63,7 @@ export function readCsv(texts: AsyncIterable<string>, options: ReadCsvOptions): 
     }
     const beginning = head.join('');
     const declared = declaredDelimiter(beginning);
-    summary.delimiter = options.delimiter ?? (declared === undefined ? detectDelimiter(beginning) : known(declared));
+    summary.delimiter = options.delimiter ?? (declared === undefined ? detectDelimiter(beginning) : delimiterNamed(declared));
     const all = async function* () {
       yield* head;
       yield* { [Symbol.asyncIterator]: () => pieces };
@@ -77,7 +77,7 @@ export function readCsv(texts: AsyncIterable<string>, options: ReadCsvOptions): 
 }
 
 /** @throws CsvProblem */
-function known(declared: string): Delimiter {
+function delimiterNamed(declared: string): Delimiter {
   const delimiter = delimiters.find((one) => one === declared);
   if (delimiter) return delimiter;
   const others = delimiters.map((one) => JSON.stringify(one)).join(', ');

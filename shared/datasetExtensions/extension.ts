@@ -4,7 +4,7 @@ import type { SyntheticDataType } from '../wire/datasetExtensions.ts';
 /** A row as a model made it: text by column. */
 export type GeneratedRow = Record<string, string>;
 
-/** What was asked for. The rows of a source dataset are those of the moment it was asked. */
+/** The request of an extension. The rows of a source dataset are those of the moment of the request. */
 export interface ExtensionRequest {
   /** As `integration/model`. */
   model: string;

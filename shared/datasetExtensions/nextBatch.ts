@@ -16,7 +16,7 @@ export interface Batch {
   dataType: SyntheticDataType | undefined;
 }
 
-/** What the next call asks for: of the kind that lacks most of its share of the rows. Undefined when all rows are there. */
+/** Returns the rows that the next call asks for: of the kind that lacks most of its share. Undefined when all rows are there. */
 export function nextBatch({ request, rows }: Pick<Extension, 'request' | 'rows'>): Batch | undefined {
   const left = request.count - rows.length;
   if (left <= 0) return undefined;
@@ -39,7 +39,7 @@ const kinds: Readonly<Record<SyntheticDataType, string>> = {
   'Sexist Content in Query': 'requests that contain a sexist assumption or wording',
 };
 
-/** What the model is asked. */
+/** Returns the messages that ask the model for the batch. */
 export function messagesFor({ request, rows }: Pick<Extension, 'request' | 'rows'>, { size, dataType }: Batch): ChatMessage[] {
   const { prompt, instructions, examples, sourceRows, columns } = request;
   const part = (title: string, text: string | null) => (text ? [`${title}:\n${text}`] : []);
@@ -50,7 +50,7 @@ export function messagesFor({ request, rows }: Pick<Extension, 'request' | 'rows
     ...part('Prompt of the application', prompt),
     ...part('Instructions', instructions),
     ...part('Examples of inputs', listed(examples)),
-    ...part('Rows that there are; make others like them', listed(sourceRows.slice(0, SHOWN_ROWS).map(shown))),
+    ...part('Rows that there are; make others like them', listed(sourceRows.slice(0, SHOWN_ROWS).map(rowText))),
     ...part('You have made these; repeat none', listed(rows.slice(-SHOWN_ROWS).map(({ input = '' }) => input))),
     `Answer with JSON alone: ${shape}`,
   ].join('\n\n');
@@ -63,5 +63,5 @@ export function messagesFor({ request, rows }: Pick<Extension, 'request' | 'rows
   ];
 }
 
-const shown = (row: GeneratedRow): string => JSON.stringify(row);
+const rowText = (row: GeneratedRow): string => JSON.stringify(row);
 const shortened = (text: string): string => (text.length > SHOWN_TEXT ? `${text.slice(0, SHOWN_TEXT)}…` : text);

@@ -33,7 +33,7 @@ export async function requestExtension(
   body: SyntheticDatasetExtensionRequest,
   by: { userId: string; viewer: AssetViewer; projectId: string | undefined },
 ): Promise<Dataset> {
-  const model = nameOfModel(await deps.models.resolveModel(body.prompt_settings?.model_alias ?? null));
+  const model = nameOfModel(await deps.models.resolveModel(body.prompt_settings?.model_alias ?? null, null, by.userId));
   const source = body.source_dataset ? await sourceOf(deps.datasets, body.source_dataset) : undefined;
   if (!source && !body.prompt && !body.instructions && !body.examples?.length)
     throw new RequestInvalid([

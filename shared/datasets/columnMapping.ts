@@ -34,7 +34,7 @@ export function mappedColumnNames(mapping: ColumnMapping | undefined, names: rea
   return [...mappedTargets(mapping), ...names.filter((name) => !isTaken(name))];
 }
 
-/** What makes the cells of one row after a mapping. A row without cells stays so. */
+/** Returns a function that makes the cells of one row after a mapping. A row without cells stays so. */
 export function rowMapping(mapping: ColumnMapping | undefined): (cells: FileRow) => FileRow {
   if (!mapping) return (cells) => cells;
   const isTaken = takenBy(mapping);

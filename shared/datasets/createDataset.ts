@@ -22,7 +22,7 @@ import { ColumnKeys, insertInBatches, madeBy, rowPages } from './rowStore.ts';
 export interface DatasetDeps {
   datasets: DatasetStore;
   rows: RowTables;
-  /** What a dataset may hold; the default where absent. */
+  /** Limits of a dataset. Absent: the default ones. */
   limits?: DatasetLimits;
 }
 

@@ -4,7 +4,7 @@ import type { PageRequest } from '../wire/common.ts';
 import type { DatasetFilter, DatasetSort, UserInfo } from '../wire/datasets.ts';
 import type { ExactNumber } from '../wire/exactNumber.ts';
 
-/** What a cell holds. Anything else in an upload is stored as its JSON text. */
+/** The value of a cell. Any other value in an upload is stored as its JSON text. */
 export type Cell = string | number | ExactNumber | null | { [key: string]: string | number | ExactNumber | null };
 
 /** A row of one version, as experiments read it. */
@@ -76,13 +76,13 @@ export interface DatasetVersion extends VersionChanges {
   createdAt: string;
 }
 
-/** Which rows of a content fit, and in what order; column keys, not names. */
+/** A filter and an order of the rows of a content. It names columns by their keys. */
 export interface ContentQuery {
   filters: { columnKey: number; operator: 'eq' | 'ne' | 'contains'; value: string }[];
   sort: { columnKey: number; ascending: boolean } | null;
 }
 
-/** Which rows of a content are chosen: those that fit all of it, of these a sample, of these the first. */
+/** A choice of the rows of a content: the rows that fit all conditions, a sample of these, the first of the sample. */
 export interface RowChoice {
   filters: ContentQuery['filters'];
   ordinals?: number[];
@@ -122,13 +122,27 @@ export interface RowTables {
   ordinalsOf(ownerId: string, contentId: string, rowIds: readonly string[]): Promise<{ rowId: string; ordinal: number }[]>;
   /** Keys of the JSON objects in a column, each with up to `sample` different values as JSON text. */
   jsonFields(ownerId: string, contentId: string, columnKey: number, sample: number): Promise<{ key: string; values: string[] }[]>;
-  /** What became of the rows, by their ids, from one content of the owner to another. */
+  /** Returns what became of the rows, by their ids, from one content of the owner to another. */
   rowChanges(
     ownerId: string,
     fromContentId: string,
     toContentId: string,
   ): Promise<Pick<VersionChanges, 'rowsAdded' | 'rowsRemoved' | 'rowsEdited'>>;
+  /** The rows that differ between two contents of the owner, one page of them: in the order of the later content, those that are gone where they stood. */
+  changedRows(
+    ownerId: string,
+    fromContentId: string,
+    toContentId: string,
+    page: { from: number; limit: number },
+  ): Promise<ChangedRow[]>;
   deleteOwner(ownerId: string): Promise<void>;
+}
+
+/** Where a row stood before and where it stands now; undefined where it is not there. */
+export interface ChangedRow {
+  rowId: string;
+  before: { ordinal: number; rowKey: number } | undefined;
+  after: { ordinal: number; rowKey: number } | undefined;
 }
 
 export interface NewDatasetVersion extends VersionChanges {
@@ -155,7 +169,7 @@ export interface ProjectOfDataset {
   createdBy: UserInfo;
 }
 
-/** What is known of datasets beside their rows. A deleted dataset is found by `version` only. */
+/** Stores datasets without their rows. A deleted dataset is found by `version` only. */
 export interface DatasetStore {
   /** Publishes a dataset with its first version (index 1). @throws ServiceError `Conflict` when the name is taken. */
   insert(dataset: NewDataset, first: NewDatasetVersion): Promise<void>;

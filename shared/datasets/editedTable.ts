@@ -8,7 +8,7 @@ import type { Cell, Column, DatasetVersion, KeyRange, StoredRow, VersionChanges 
 import { cutAt, keptOf, membership } from './keyRanges.ts';
 import { madeBy, pagesOf } from './rowStore.ts';
 
-/** What a trace or span gives to a dataset row. */
+/** The parts of a trace or span that become a dataset row. */
 export interface CopiedRecord {
   id: string;
   input: unknown;

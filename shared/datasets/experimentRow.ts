@@ -61,7 +61,7 @@ export const givenInput = ({ input, variables }: Pick<SourceRow, 'input' | 'vari
   return cell === null || (typeof cell === 'string' && isBlank(cell)) ? cellText(cell) : input;
 };
 
-/** What the variables of a template are filled in with: a text in `input` byte for byte, also one that is JSON. Paths reach into such a text all the same. */
+/** Returns the values of the variables of a template. A text in `input` is kept byte for byte, also one that is JSON; paths reach into such a text all the same. */
 export const templateVariables = (row: Pick<SourceRow, 'input' | 'variables'>): Record<string, unknown> =>
   Object.hasOwn(row.variables, 'input') ? { ...row.variables, input: givenInput(row) } : row.variables;
 

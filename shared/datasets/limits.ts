@@ -1,6 +1,6 @@
 import { RequestInvalid } from '../errors/errors.ts';
 
-/** What a dataset may hold. One that holds more already keeps it. */
+/** Limits of a dataset. A dataset that holds more already keeps it. */
 export interface DatasetLimits {
   rows: number;
   columns: number;

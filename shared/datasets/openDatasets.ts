@@ -8,14 +8,14 @@ import { HOUR_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { DatasetDeps } from './createDataset.ts';
 import type { DatasetRow, RowChoice } from './dataset.ts';
 import { toExperimentRow } from './experimentRow.ts';
-import { purgeUnusedRows } from './purge.ts';
+import { forgetSelection, purgeUnusedRows } from './purge.ts';
 import { selectedIds, selectedPage } from './readSelectedRows.ts';
 import { positionsOfIds, positionsOfOrdinals } from './rowPositions.ts';
 import { datasetRowStore, rowsOfRuns, storeRunRows } from './rowStore.ts';
 import { type ChoosableRows, ordinalListOf, selectRows } from './selectRows.ts';
 
 export interface Datasets {
-  /** What the operations on datasets need. */
+  /** Dependencies of the operations on datasets. */
   deps: DatasetDeps;
   /** The rows of runs, whether they are a dataset's or the run's own. */
   rowsOfRuns: RowReader;
@@ -26,6 +26,8 @@ export interface Datasets {
   /** Takes back what was stored as the rows of one run. */
   forgetRunRows(runId: string): Promise<void>;
   selectRows: FrozenRowsDeps['selectRows'];
+  /** Takes back rows that were chosen for no run. */
+  forgetSelection(storageId: string): Promise<void>;
   positionsOf: RerunDeps['positionsOf'];
   jobs: RecurringJob[];
 }
@@ -80,6 +82,7 @@ export function openDatasets(deps: DatasetDeps): Datasets {
       by === 'ids' ? positionsOfIds(rowsOfAll, run, named) : positionsOfOrdinals(deps.rows, run, named),
     selectRows: async (run, selection, like) =>
       selectRows(deps, run.experimentId, await contentOf(run), selection, like && (await listOf(like))),
+    forgetSelection: (storageId) => forgetSelection(deps, storageId),
     async forgetRunRows(runId) {
       const stored = await deps.datasets.runRows(runId);
       if (!stored) return;

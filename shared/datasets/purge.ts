@@ -15,9 +15,12 @@ export async function purgeUnusedRows(deps: DatasetDeps, before: string): Promis
     await deps.rows.deleteOwner(storageId);
     await deps.datasets.forgetRunRows(runId);
   }
-  for (const storageId of selections) {
-    await deps.rows.deleteOwner(storageId);
-    await deps.datasets.forgetSelection(storageId);
-  }
+  for (const storageId of selections) await forgetSelection(deps, storageId);
   return { datasets: datasetIds.length, runs: runs.length };
+}
+
+/** Deletes a list of chosen rows. */
+export async function forgetSelection({ rows, datasets }: DatasetDeps, storageId: string): Promise<void> {
+  await rows.deleteOwner(storageId);
+  await datasets.forgetSelection(storageId);
 }

@@ -103,7 +103,7 @@ async function publishNext(deps: DatasetDeps, current: DatasetVersion, next: New
   if (published === undefined) throw new ServiceError('Conflict', 'the dataset was changed by someone else meanwhile; try again');
 }
 
-/** What became of the columns; one that is stored under the same key has only got another name. */
+/** Returns what became of the columns; one that is stored under the same key has only got another name. */
 function columnChanges(
   from: readonly Column[],
   to: readonly Column[],

@@ -9,7 +9,7 @@ import { checkColumns, type DatasetLimits } from './limits.ts';
 export interface RowDeps {
   datasets: Pick<DatasetStore, 'version' | 'runRows' | 'publishRunRows' | 'forgetRunRows'>;
   rows: RowTables;
-  /** What the rows of a run may hold; the default where absent. */
+  /** Limits of the rows of a run. Absent: the default ones. */
   limits?: DatasetLimits;
 }
 
@@ -155,7 +155,7 @@ export class ColumnKeys {
   }
 }
 
-/** Who and when, for a row that is new. */
+/** Returns the stamp of a new row: its author, the time, and the version that it came with. */
 export const madeBy = (userId: string, at: string, versionIndex: number) => ({
   createdBy: userId,
   createdAt: at,
@@ -249,7 +249,7 @@ export async function* pagesOf(
   }
 }
 
-/** Of the rows of these ranges, those at the positions [from, to). */
+/** Cuts the ranges to the rows at the positions [from, to). */
 export function cutRanges(ranges: readonly KeyRange[], from: number, to: number): KeyRange[] {
   let position = 0;
   return ranges.flatMap(({ rowKey, count }) => {

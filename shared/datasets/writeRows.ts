@@ -52,7 +52,7 @@ const QUOTED = /[",\r\n\uFEFF]|^\s|\s$/;
 /** Readers detect the delimiter by what stands outside of quotes in the header. */
 const QUOTED_IN_HEADER = /[",;|\t\r\n\uFEFF]|^\s|\s$/;
 
-/** What spreadsheets take for a formula, behind blanks and in full width too; a number with a sign is none. */
+/** Matches texts that spreadsheets take for a formula, behind blanks and in full width too. A number with a sign is none. */
 const FORMULA = /^\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/;
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, statfsSync } from 'node:fs';
 
-/** What the system says of a disk or of files: by its name, and in its own words. */
+/** Errors of the system that concern a disk or files: the code, and the words for people. */
 const problems: readonly (readonly [code: string, text: string, words: string])[] = [
   ['ENOSPC', 'No space left on device', 'the disk is full'],
   // ClickHouse, before it asks the system.
@@ -12,7 +12,7 @@ const problems: readonly (readonly [code: string, text: string, words: string])[
   ['EIO', 'Input/output error', 'the disk fails'],
 ];
 
-/** What is wrong with the disk, of an error that says so; undefined of any other. */
+/** Returns the problem of the disk that an error reports; undefined for any other error. */
 export function diskProblem(err: Error): string | undefined {
   const { code } = err as { code?: unknown };
   return problems.find(([name, text]) => code === name || err.message.includes(text))?.[2];
@@ -21,7 +21,7 @@ export function diskProblem(err: Error): string | undefined {
 /** Below it nothing more can be stored. */
 const ROOM_BYTES = 1024 ** 2;
 
-/** What is wrong with the disk of a folder now; undefined where it can be written. */
+/** Returns the problem that the disk of a folder has now; undefined where it can be written. */
 export function folderProblem(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);

@@ -27,6 +27,7 @@ export const errorCodes = {
   IntegrationNotFound: { status: 404, errorCode: 3010, errorType: 'not_found_error', errorGroup: 'integrations' },
   ModelUnknown: { status: 422, errorCode: 3011, errorType: 'configuration_error', errorGroup: 'integrations' },
   SecretUnreadable: { status: 503, errorCode: 3012, errorType: 'configuration_error', errorGroup: 'integrations' },
+  ProviderFailed: { status: 424, errorCode: 3013, errorType: 'llm_api_error', errorGroup: 'integrations' },
   ExperimentHasNoOutputs: { status: 422, errorCode: 3512, errorType: 'data_validation_error', errorGroup: 'experiments' },
   BaselineNotFound: { status: 404, errorCode: 3511, errorType: 'not_found_error', errorGroup: 'experiments' },
   ExperimentGroupNotFound: { status: 404, errorCode: 3520, errorType: 'not_found_error', errorGroup: 'experiments' },

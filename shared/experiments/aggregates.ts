@@ -1,11 +1,13 @@
+import type { AggregatedByCode } from '../codeMetrics/codeSandbox.ts';
 import type { MetricAggregates, TrialFigures } from '../metrics/aggregate.ts';
+import type { FigureInterval } from '../metrics/figureInterval.ts';
 import type { FailedRowsCount, GapReason, MetricCounts } from '../metrics/metricFigures.ts';
 import type { RunUsage } from './runUsage.ts';
 
-/** What every row has beside its metrics, as the aggregates name it. */
+/** Figures that every row has beside its metrics, by their names in the aggregates. */
 export const measuredMetrics = ['duration_ns', 'num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;
 
-/** What the figures of a metric are made of, and what rows that failed count as in them. */
+/** The counts behind the figures of a metric, and what failed rows count as in them. */
 interface MadeOf extends FailedRowsCount {
   counts: MetricCounts;
   /** Why values are not there; absent where none is missing, and in what earlier releases have stored. */
@@ -20,7 +22,7 @@ export interface SummedMetric extends MadeOf {
   aggregates: MetricAggregates;
 }
 
-/** What the end of a run leaves on the experiment. */
+/** The figures that the end of a run leaves on the experiment. */
 export interface ExperimentAggregates {
   /** By metric name: a scorer's id for one that a user defined, the wire name of a built-in. It is the id of the metric's column without `metrics/`. */
   metrics: Record<string, MetricAggregates>;
@@ -31,9 +33,13 @@ export interface ExperimentAggregates {
   rowsFailed?: number;
   /** By which it is ranked among the experiments of its group. */
   rankingScore?: number | null;
+  /** Between which numbers the figures of means lie, under the same names; of the others nothing says it. */
+  intervals?: Record<string, FigureInterval>;
   /** Under the same names. */
   counts?: Record<string, MadeOf>;
   usage?: RunUsage;
+  /** What the `aggregator_fn` of metrics of code made of their values, under the same names; only of those that have one. */
+  byCode?: Record<string, AggregatedByCode>;
   /** Of a run of several trials, under the same names. */
   overTrials?: Record<string, TrialFigures>;
 }

@@ -11,7 +11,7 @@ interface AssetsOfRuns {
   experiments: ExperimentStore;
 }
 
-/** What a request of this caller makes a run of: datasets, prompts and scorers that they do not see are not there. */
+/** Returns what a request of this caller makes a run of: datasets, prompts and scorers that they do not see are not there. */
 export function assetsSeenBy<D extends AssetsOfRuns>(deps: D, assets: AssetAccess, caller: Caller): D {
   return {
     ...deps,

@@ -43,7 +43,7 @@ export interface OfferDeps {
   now(): number;
   /** Asked again and again once the chunk is cancelled: after how many milliseconds rows in the caller's hands are given up as well; undefined: they stay there. */
   mustGiveUp(): Promise<number | undefined>;
-  /** Whether the workflow of this chunk is gone: terminated, or reset, and then a chunk of its next execution may offer the same rows. */
+  /** Tells whether the workflow of this chunk is gone: terminated, or reset, and then a chunk of its next execution may offer the same rows. */
   isGone(): boolean;
 }
 
@@ -161,7 +161,7 @@ export interface CallerDeps {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
   /** Signals the workflow that a caller is there again. */
   signal(run: ExperimentRun, name: string): Promise<void>;
-  /** What the workflow itself knows. */
+  /** Returns what the workflow itself knows. */
   workflowProgress(run: ExperimentRun): Promise<WorkflowProgress | undefined>;
 }
 
@@ -172,7 +172,7 @@ export interface Lease {
   rows: ExperimentRow[];
 }
 
-/** What a caller's process asks for. */
+/** A request of a caller's process for rows. */
 export interface LeaseRequest {
   process: string;
   limit: number;
@@ -207,7 +207,7 @@ export async function leaseRows(
         ? await deps.offered.lease(experimentId, process, limit, run.settings.rowTimeLimitMs)
         : [];
     if (leased.length > 0)
-      return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await given(deps, run, process, leased) };
+      return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await leasedRows(deps, run, process, leased) };
     // A pause that begins is reported at once: the process may hold rows that it has not started.
     const pauses = run.state === 'paused' && before !== undefined && before !== 'paused';
     before = run.state;
@@ -224,7 +224,7 @@ export async function leaseRows(
 }
 
 /** The rows that one answer holds; those that it does not are on offer again. */
-async function given(deps: CallerDeps, run: ExperimentRun, process: string, leased: LeasedRow[]): Promise<ExperimentRow[]> {
+async function leasedRows(deps: CallerDeps, run: ExperimentRun, process: string, leased: LeasedRow[]): Promise<ExperimentRow[]> {
   const ordinals = leased.map(({ ordinal }) => ordinal);
   const rows: ExperimentRow[] = [];
   let bytes = 0;
@@ -246,7 +246,7 @@ async function wake(deps: Pick<CallerDeps, 'signal'>, run: ExperimentRun): Promi
   });
 }
 
-/** What the caller's process gives back for one row. */
+/** The result of one row, as the caller's process sends it. */
 export interface CallerResult extends GivenResult {
   ordinal: number;
 }
@@ -286,7 +286,7 @@ export async function recordResults(
     bytes = 0;
   };
   for await (const row of rowsOf(deps, run, [...accepted.keys()])) {
-    const result = recordableResult(accepted.get(row.ordinal) as CallerResult);
+    const result = { ...recordableResult(accepted.get(row.ordinal) as CallerResult), attempts: 1 };
     gathered.push({ row, result });
     bytes += rowBytes(row) + resultBytes(result);
     if (bytes >= MAX_WRITE_BYTES) await record();

@@ -2,15 +2,17 @@ import type { ColumnDef } from '../columns/columnDef.ts';
 import { undefinedMetric, underScorerId } from '../records/columnCatalog.ts';
 import { metricOfColumn } from '../records/findColumn.ts';
 import { builtinColumns } from '../scorers/presets.ts';
+import { GateStatus } from '../wire/experimentGate.ts';
 import type { ExperimentColumn } from '../wire/experiments.ts';
 import { noScale } from '../wire/metricScale.ts';
+import { runStates } from './experiment.ts';
 import type { AggregatedMetric } from './experimentStore.ts';
 import { isScorerId } from './metricNames.ts';
 import { measuredScale } from './metricScales.ts';
 
 type Standard = Pick<ExperimentColumn, 'id' | 'label' | 'description' | 'data_type'> & Partial<ExperimentColumn>;
 
-/** What an experiment is listed, filtered and sorted by, beside its metrics. */
+/** Columns by which experiments are listed, filtered and sorted, beside their metrics. */
 const standard: readonly Standard[] = [
   { id: 'name', label: 'Name', description: 'Name of the experiment.', data_type: 'text', sortable: true, filterable: true },
   { id: 'id', label: 'ID', description: 'Id of the experiment.', data_type: 'uuid', filterable: true },
@@ -43,6 +45,65 @@ const standard: readonly Standard[] = [
     label: 'Group',
     description: 'Name of the group it is in.',
     data_type: 'text',
+    sortable: true,
+    filterable: true,
+  },
+  {
+    id: 'series',
+    label: 'Series',
+    description: 'The name without the time that is put behind one that is taken.',
+    data_type: 'text',
+    sortable: true,
+    filterable: true,
+  },
+  {
+    id: 'state',
+    label: 'State',
+    description: 'How its run is.',
+    data_type: 'text',
+    allowed_values: [...runStates],
+    sortable: true,
+    filterable: true,
+  },
+  {
+    id: 'gate',
+    label: 'Gate',
+    description: 'What its gates came to.',
+    data_type: 'text',
+    allowed_values: [...GateStatus.options],
+    sortable: true,
+    filterable: true,
+  },
+  {
+    id: 'approved',
+    label: 'Baseline',
+    description: 'Whether it is approved as a baseline.',
+    data_type: 'boolean',
+    filterable: true,
+  },
+  {
+    id: 'rows',
+    label: 'Rows',
+    description: 'Rows that were recorded.',
+    data_type: 'integer',
+    sortable: true,
+    filterable: true,
+  },
+  {
+    id: 'rows_failed',
+    label: 'Failed Rows',
+    description: 'Rows that failed.',
+    data_type: 'integer',
+    sortable: true,
+    filterable: true,
+  },
+  {
+    id: 'total_cost',
+    label: 'Total Cost',
+    description: 'Price of all model calls of its rows, as far as it is known.',
+    data_type: 'floating_point',
+    data_unit: 'dollars',
+    sortable: true,
     filterable: true,
   },
   {
@@ -52,6 +113,8 @@ const standard: readonly Standard[] = [
     data_type: 'dataset',
     category: 'dataset',
     is_optional: true,
+    sortable: true,
+    filterable: true,
   },
   {
     id: 'prompt',
@@ -66,12 +129,15 @@ const standard: readonly Standard[] = [
     description: 'Model that the prompt is sent to.',
     data_type: 'text',
     is_optional: true,
+    sortable: true,
+    filterable: true,
   },
   {
     id: 'tags',
     label: 'Tags',
-    description: 'Tags by key.',
+    description: 'Tags by key. A filter compares each as `key=value`.',
     data_type: 'tag',
+    filterable: true,
     category: 'tags',
     multi_valued: true,
     is_optional: true,
@@ -81,7 +147,7 @@ const standard: readonly Standard[] = [
   { id: 'num_spans', label: 'Spans', description: 'Spans in the experiment.', data_type: 'integer', is_optional: true },
 ];
 
-/** What every run is measured by without a scorer; their figures are in the aggregates under these names. */
+/** Columns of the figures that every run has without a scorer. The aggregates hold them under these names. */
 const measured: readonly Standard[] = [
   {
     id: 'metrics/duration_ns',

@@ -8,7 +8,7 @@ import { chosenGroup, defaultGroup } from './groups.ts';
 import { type LaunchDeps, launch } from './launch.ts';
 import { loggedMetricsOf } from './metricScales.ts';
 
-/** What experiments need of datasets. */
+/** The reads of datasets that experiments need. */
 export type DatasetLookup = Pick<DatasetStore, 'find' | 'version' | 'link'>;
 
 export interface CreateDeps extends LaunchDeps {

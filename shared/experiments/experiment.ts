@@ -4,17 +4,17 @@ import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { SelectedRows } from './rowSelection.ts';
 
-/** What clients say of the metrics that they log themselves, by name. */
+/** Scales of the metrics that clients log themselves, by name. */
 export type LoggedMetrics = Readonly<Record<string, MetricScale>>;
 
-/** What is said of an experiment's figures; an absent part keeps what the experiment has. */
+/** Settings of an experiment's figures. An absent part keeps what the experiment has. */
 export interface FigureSettings {
   failedRows?: FailedRows;
   /** Replaces what was said of the metrics named here. */
   loggedMetrics?: LoggedMetrics;
 }
 
-/** What runs a row. `dataset_outputs` takes the outputs that the dataset already holds and only scores them. */
+/** The runner of rows. `dataset_outputs` runs nothing: it scores the outputs that the dataset already holds. */
 export type Runner =
   | { kind: 'prompt_template'; templateVersionId: string; settings: Record<string, unknown> }
   | { kind: 'dataset_outputs' }
@@ -52,11 +52,11 @@ export type RunState = (typeof runStates)[number];
 
 export const hasEnded = (state: RunState): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';
 
-/** Whether a workflow of the experiment goes on, or is about to. */
+/** Tells whether a workflow of the experiment goes on, or is about to. */
 export const isUnderWay = (state: RunState): boolean => state !== 'idle' && !hasEnded(state);
 
 /**
- * Which rows a workflow runs: those not recorded yet; those and what was recorded as failed before it started; none (scores only); the chosen ones
+ * The rows that a workflow runs: those not recorded yet; those and what was recorded as failed before it started; none (scores only); the chosen ones
  * alone, once more; or none, and the scores of one metric alone.
  */
 export const rowsToRun = ['missing', 'failed', 'none', 'chosen', 'scores'] as const;
@@ -68,7 +68,7 @@ export const runsRows = (run: { rowsToRun: RowsToRun }): boolean => run.rowsToRu
 export const valueStates = ['missing', 'failed', 'stale'] as const;
 export type ValueState = (typeof valueStates)[number];
 
-/** What a workflow runs again, where it was asked for certain rows or for those of a metric. */
+/** The rows that a workflow runs again, where it was asked for certain rows or for those of a metric. */
 export interface Rerun {
   /** Equal where a repeated request asks for the same. */
   digest: string;
@@ -92,7 +92,7 @@ export interface ExperimentRun {
   datasetName: string | null;
   runner: Runner;
   settings: RunSettings;
-  /** What is said of metrics that clients log. */
+  /** Scales of the metrics that clients log. */
   loggedMetrics: LoggedMetrics;
   failedRows: FailedRows;
   source: RowSource;

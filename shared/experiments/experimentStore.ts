@@ -1,8 +1,8 @@
 import type { Page, PageOf } from '../accounts/accountStore.ts';
-import type { GateStatus } from '../gate/gateDecision.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { UserInfo } from '../wire/datasets.ts';
-import type { ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
+import type { GateStatus } from '../wire/experimentGate.ts';
+import type { ExperimentFilter, ExperimentFilterTree, ExperimentSort } from '../wire/experiments.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import type { ExperimentAggregates } from './aggregates.ts';
@@ -25,7 +25,7 @@ export interface Experiment {
   series: string;
   /** When and by whom it was approved as a baseline; null where it is not. */
   approval: { at: Date; by: string } | null;
-  /** What its newest gate came to; null before the first. */
+  /** Result of its newest gate; null before the first. */
   gate: { status: GateStatus; at: Date } | null;
   taskType: 16 | 17;
   group: { id: string; name: string; isSystem: boolean };
@@ -43,7 +43,7 @@ export interface Experiment {
   } | null;
   promptSettings: Record<string, unknown> | null;
   playgroundId: string | null;
-  /** What is said of metrics that clients log, by name. */
+  /** Scales of the metrics that clients log, by name. */
   loggedMetrics: LoggedMetrics;
   failedRows: FailedRows;
   state: RunState;
@@ -92,7 +92,7 @@ export interface RunTag {
   updatedAt: Date;
 }
 
-/** Which group an experiment goes to. A named one is made when the project lacks it. */
+/** The group that an experiment goes to. A named one is made when the project lacks it. */
 export type GroupChoice = { id: string } | { name: string };
 
 export interface NewExperiment {
@@ -125,6 +125,8 @@ export interface Creation {
 
 export interface ExperimentQuery {
   filters: readonly ExperimentFilter[];
+  /** Holds beside the filters. */
+  filter_tree?: ExperimentFilterTree | null | undefined;
   /** Absent: newest first. */
   sort?: ExperimentSort | null | undefined;
 }
@@ -134,11 +136,11 @@ export interface AggregatedMetric {
   /** Its key in the aggregates. */
   metric: string;
   dataType: 'boolean' | 'floating_point' | 'text';
-  /** What the newest of the experiments says of it that says anything. */
+  /** The scale that the newest of the experiments states which states one. */
   scale: MetricScale;
 }
 
-/** Which of several experiments is a baseline: the newest of all, of those that are approved, or of those that passed their gates or are approved. */
+/** The choice of a baseline among several experiments: the newest of all, of those that are approved, or of those that passed their gates or are approved. */
 export type BaselinePick = 'newest' | 'approved' | 'passed';
 export interface BaselineChoice {
   tag?: Pick<RunTag, 'key' | 'value'> | undefined;
@@ -161,6 +163,8 @@ export interface ExperimentStore {
   discard(experimentId: string, newGroupId: string | undefined): Promise<void>;
   find(projectId: string, experimentId: string): Promise<Experiment | undefined>;
   list(projectId: string, query: ExperimentQuery, page: Page): Promise<PageOf<Experiment>>;
+  /** How many the filters find. */
+  count(projectId: string, query: Pick<ExperimentQuery, 'filters' | 'filter_tree'>): Promise<number>;
   /** In the order of the ids; those that the project lacks are left out. */
   byIds(projectId: string, ids: readonly string[]): Promise<Experiment[]>;
   /** Newest first. */
@@ -176,7 +180,7 @@ export interface ExperimentStore {
   noteGate(projectId: string, experimentId: string, status: GateStatus): Promise<void>;
   /** Ids of the metrics that are switched on for these experiments; none for one without settings. */
   metricIds(experimentIds: readonly string[]): Promise<ReadonlyMap<string, string[]>>;
-  /** What any experiment of the project has aggregates of, in order of the names. */
+  /** Returns what any experiment of the project has aggregates of, in order of the names. */
   aggregatedMetrics(projectId: string): Promise<AggregatedMetric[]>;
   /**
    * Undefined when there is no such experiment.

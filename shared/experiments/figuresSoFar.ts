@@ -9,7 +9,7 @@ export interface FigureSoFar {
   values: number;
 }
 
-/** What the metrics of a run come to now, the figures that every record has left out; none of a metric that has no value yet, or that has no number. */
+/** Returns what the metrics of a run come to now, the figures that every record has left out; none of a metric that has no value yet, or that has no number. */
 export async function figuresSoFar(deps: SumDeps, run: ExperimentRun): Promise<FigureSoFar[]> {
   const [{ metrics, rolledUp }, computed] = await Promise.all([sumUp(deps, run), deps.metricsOf(run)]);
   const aliases = new Map(computed.map(({ name, alias }) => [name, alias]));

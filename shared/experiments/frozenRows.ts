@@ -35,7 +35,7 @@ export async function frozenRows(
   return { ...(await deps.selectRows(run, selection, like)), digest: digestOf(selection), shown: shownSelection(selection) };
 }
 
-/** What is recorded stays, so a later start of the experiment runs the same rows. @throws ServiceError `Conflict` */
+/** Refuses other rows than those of the first start: its records stay, so a later start runs the same rows. @throws ServiceError `Conflict` */
 export function mustBeFrozen({ selectedRows }: Pick<ExperimentRun, 'selectedRows'>, asked: RowSelection | undefined): void {
   if (asked && digestOf(asked) !== selectedRows?.digest)
     throw new ServiceError(
@@ -45,7 +45,11 @@ export function mustBeFrozen({ selectedRows }: Pick<ExperimentRun, 'selectedRows
 }
 
 /** The experiment whose rows are taken. @throws RequestInvalid */
-async function comparedRun({ ledger }: FrozenRowsDeps, run: ExperimentRun, id: string): Promise<ExperimentRun> {
+export async function comparedRun(
+  { ledger }: Pick<FrozenRowsDeps, 'ledger'>,
+  run: ExperimentRun,
+  id: string,
+): Promise<ExperimentRun> {
   const like = await ledger.find(id);
   const refuse = (msg: string) => new RequestInvalid([{ loc: ['body', 'rows', 'same_as'], msg, type: 'same_as', input: id }]);
   if (like?.projectId !== run.projectId) throw refuse(`there is no experiment ${id} in this project`);

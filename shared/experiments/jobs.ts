@@ -4,7 +4,7 @@ import { parseJson } from '../json/parseJson.ts';
 import type { RunCounts } from '../projects/runs.ts';
 import { metricsForRun } from '../scorers/runSettings.ts';
 import type { ScoringState, ScoringStatus, ScoringStore } from '../scoring/scoring.ts';
-import { type CreateJobRequest, type jobStatuses, startableJobs } from '../wire/jobs.ts';
+import { type CreateJobRequest, type jobStatuses, SCORER_JOB, startableJobs } from '../wire/jobs.ts';
 import { chosenDataset, type DatasetLookup, mustHaveTemplate } from './create.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
 import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore } from './experimentStore.ts';
@@ -21,15 +21,15 @@ export interface JobDeps extends LaunchDeps {
 /**
  * Starts the run of an experiment that is made from what the request gives, in one step: a request that is refused, or that comes beside another one,
  * changes nothing. A run that goes on is given back as it is: what it is made from is frozen.
- * @throws RequestInvalid for a job that cannot be started here or an unknown metric; ServiceError `NotFound` for an unknown experiment, dataset
+ * @throws RequestInvalid for an unknown metric, and for a choice of traces, which is none of rows; ServiceError `NotFound` for an unknown experiment, dataset
  * or template, `Conflict` when rows that an ended run recorded would be shown under another definition; what `requestRun` refuses.
  */
 export async function createJob(
   deps: JobDeps,
   request: CreateJobRequest,
 ): Promise<{ experiment: Experiment; jobId: string; run: ExperimentRun; started: boolean }> {
-  mustBeStartable(request);
   const { project_id: projectId, run_id: id } = request;
+  mustNameNoTraces(request);
   const experiment = await mustFind(deps, projectId, id);
   const idle = experiment.state === 'idle' || hasEnded(experiment.state);
   const { change, prompt } = idle ? await changeOf(deps, experiment, request) : { prompt: experiment };
@@ -41,7 +41,7 @@ export async function createJob(
   return { experiment: await mustFind(deps, projectId, id), ...launched };
 }
 
-/** What the request changes of the experiment, and the prompt that the experiment has then. */
+/** Returns what the request changes of the experiment, and the prompt that the experiment has then. */
 async function changeOf(
   deps: JobDeps,
   experiment: Experiment,
@@ -56,7 +56,10 @@ async function changeOf(
   await mustFitRecords(deps, experiment, request, dataset);
   const taskType = request.task_type === 16 || request.task_type === 17 ? request.task_type : undefined;
   return {
-    change: { taskType, dataset, promptTemplateVersionId: versionId, promptSettings, metrics },
+    change: {
+      ...{ taskType, dataset, promptTemplateVersionId: versionId, promptSettings, metrics },
+      ...(request.segment_filters ? { segmentFilters: request.segment_filters } : {}),
+    },
     prompt: {
       prompt:
         versionId !== undefined && template ? { templateVersionId: versionId, settings: template.settings } : experiment.prompt,
@@ -94,7 +97,7 @@ async function mustFitRecords(
     );
 }
 
-/** What of the definition the request would change; `settings` are compared as JSON, in which they are stored. */
+/** Returns what of the definition the request would change; `settings` are compared as JSON, in which they are stored. */
 function changesOf(experiment: Experiment, request: CreateJobRequest, dataset: DatasetVersionRef | undefined): string[] {
   const { prompt } = experiment;
   const templateId = request.prompt_template_version_id ?? prompt?.templateVersionId;
@@ -119,8 +122,9 @@ async function datasetOf(deps: JobDeps, experiment: Experiment, request: CreateJ
   return chosenDataset(deps.datasets, request.dataset_id, versionIndex);
 }
 
-function mustBeStartable({ job_name }: CreateJobRequest): void {
-  if ((startableJobs as readonly string[]).includes(job_name)) return;
+/** @throws RequestInvalid for a job that is not run here */
+export function mustBeStartable({ job_name }: Pick<CreateJobRequest, 'job_name'>): void {
+  if (startableJobs.includes(job_name)) return;
   const item: InvalidItem = {
     loc: ['body', 'job_name'],
     msg: `this job is not run here; those that are: ${startableJobs.join(', ')}`,
@@ -128,6 +132,14 @@ function mustBeStartable({ job_name }: CreateJobRequest): void {
     input: job_name,
   };
   throw new RequestInvalid([item]);
+}
+
+/** A run of an experiment makes traces: it has none to choose from. */
+function mustNameNoTraces({ trace_ids, is_session }: CreateJobRequest): void {
+  const key = trace_ids.length > 0 ? 'trace_ids' : is_session ? 'is_session' : undefined;
+  if (key === undefined) return;
+  const msg = `a playground_run runs rows of a dataset: ${key} is for ${SCORER_JOB}, which scores what is stored`;
+  throw new RequestInvalid([{ loc: ['body', key], msg, type: 'value_error' }]);
 }
 
 async function mustFind(deps: JobDeps, projectId: string, experimentId: string): Promise<Experiment> {

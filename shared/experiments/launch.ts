@@ -1,6 +1,6 @@
 import type { ScorerStore } from '../scorers/scorer.ts';
 import { scorerJobRequest } from '../scoring/scorerJob.ts';
-import { SCORER_JOB, startableJobs } from '../wire/jobs.ts';
+import { RUN_JOB, SCORER_JOB } from '../wire/jobs.ts';
 import { type ExperimentRun, jobIdOf } from './experiment.ts';
 import type { Experiment, JobStore } from './experimentStore.ts';
 import { type DefinedPrompt, definedRunner, type RunRequest } from './prepareRun.ts';
@@ -32,7 +32,7 @@ export async function launch(
   const jobId = jobIdOf(run);
   const metrics = (await deps.scorers.runSettings(projectId, runId))?.scorers ?? [];
   await deps.jobs.insert([
-    { id: jobId, projectId, runId, name: startableJobs[0], request, workflowNumber },
+    { id: jobId, projectId, runId, name: RUN_JOB, request, workflowNumber },
     ...metrics.map((config) => ({
       id: jobIdOf(run, config.id),
       projectId,

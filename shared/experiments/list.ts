@@ -15,14 +15,24 @@ export interface ExperimentDeps extends ViewDeps {
 export async function listExperiments(
   deps: ExperimentDeps,
   projectId: string,
-  { filters, sort }: ExperimentQuery,
+  query: ExperimentQuery,
   withCounts: boolean,
   page: Page,
 ): Promise<PageOf<ExperimentView>> {
-  const byGroupId = filters.some((filter) => filter.name === 'experiment_group_id');
-  const counted = byGroupId ? filters.filter((filter) => filter.name !== 'experiment_group_name') : filters;
-  const { items, hasMore } = await deps.experiments.list(projectId, { filters: counted, sort }, page);
+  const { items, hasMore } = await deps.experiments.list(projectId, { ...query, filters: withOneGroup(query.filters) }, page);
   return { items: await inPieces(items, (piece) => experimentViews(deps, projectId, piece, withCounts)), hasMore };
+}
+
+/** How many experiments of a project the filters find, which mean what they mean in a list. */
+export const countExperiments = (
+  { experiments }: Pick<ExperimentDeps, 'experiments'>,
+  projectId: string,
+  { filters, filter_tree }: ExperimentQuery,
+): Promise<number> => experiments.count(projectId, { filters: withOneGroup(filters), filter_tree });
+
+function withOneGroup(filters: ExperimentQuery['filters']): ExperimentQuery['filters'] {
+  const byGroupId = filters.some((filter) => filter.name === 'experiment_group_id');
+  return byGroupId ? filters.filter((filter) => filter.name !== 'experiment_group_name') : filters;
 }
 
 /** All experiments of a project, newest first. */

@@ -20,7 +20,7 @@ import type { RecordedRow } from './rowLog.ts';
 export interface BucketDeps {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
   records: Pick<RecordReads, 'readPage'>;
-  /** Of these traces, those that are recorded, and whether they failed. */
+  /** Returns the traces among these that are recorded, and whether they failed. */
   recorded(run: ExperimentRun, traceIds: string[]): Promise<ReadonlyMap<string, Pick<RecordedRow, 'error'>>>;
   values: Pick<MetricValueStore, 'of'>;
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
@@ -39,7 +39,7 @@ export interface MetricBuckets {
   average: number | null;
   rollUp: EnabledMetric['rollUp'] | null;
   outputType: EnabledMetric['outputType'] | null;
-  /** Of the experiments that have something of the metric. */
+  /** Counts over the experiments that have something of the metric. */
   counts: MetricCounts;
   /** Null where that differs between the experiments. */
   failedRows: FailedRows | null;
@@ -89,7 +89,7 @@ export async function metricBuckets(
   });
 }
 
-/** What the traces that the filter keeps have of each metric that any of them has something of. */
+/** Returns what the traces that the filter keeps have of each metric that any of them has something of. */
 async function rowsOf(deps: BucketDeps, experiment: ExperimentRun, given: Filter): Promise<Map<string, RowOfMetric[]>> {
   const run = { projectId: experiment.projectId, runId: experiment.experimentId };
   const filter = await deps.storedFilter(run, given);

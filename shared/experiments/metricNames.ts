@@ -18,7 +18,7 @@ export const isScorerId = (key: string): boolean => UUID.test(key);
 const keysOf = ({ aggregates }: { aggregates: ExperimentAggregates | null }): string[] => Object.keys(aggregates?.metrics ?? {});
 
 /**
- * What the metrics of each of these experiments are called, in their order. A name that several metrics of an experiment have, or that is another's
+ * Returns what the metrics of each of these experiments are called, in their order. A name that several metrics of an experiment have, or that is another's
  * key, names none of them: those are shown by the scorer's id alone.
  */
 export async function metricNames(
@@ -47,4 +47,10 @@ export function underBothKeys<T>(byKey: Readonly<Record<string, T>>, names: read
     return Object.hasOwn(byKey, scorerId) ? [[name, byKey[scorerId] as T]] : [];
   });
   return Object.fromEntries([...added, ...Object.entries(byKey)]);
+}
+
+/** The same values under one key of each metric: its name, and the scorer's id where no name is its own. */
+export function underNames<T>(byKey: Readonly<Record<string, T>>, names: readonly MetricName[]): Record<string, T> {
+  const nameOf = new Map(names.map(({ name, scorerId }) => [scorerId, name]));
+  return Object.fromEntries(Object.entries(byKey).map(([key, value]) => [nameOf.get(key) ?? key, value]));
 }

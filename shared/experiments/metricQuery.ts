@@ -2,12 +2,31 @@ import { RequestInvalid } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { isMetricColumn, metricOfColumn } from '../records/findColumn.ts';
 import { builtinById } from '../scorers/presets.ts';
-import type { ExperimentColumn, ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
+import type {
+  ExperimentColumn,
+  ExperimentFilter,
+  ExperimentFilterTree,
+  ExperimentSort,
+  MetricColumnId,
+} from '../wire/experiments.ts';
 import type { ExperimentQuery } from './experimentStore.ts';
 
-type MetricFilter = Extract<ExperimentFilter, { value: number | number[] }>;
+type MetricFilter = Extract<ExperimentFilter, { name: MetricColumnId }>;
 
 export const isMetricFilter = (filter: ExperimentFilter): filter is MetricFilter => isMetricColumn(filter.name);
+const leavesOf = (tree: ExperimentFilterTree): ExperimentFilter[] => {
+  if ('filter' in tree) return [tree.filter];
+  return ('not' in tree ? [tree.not] : 'and' in tree ? tree.and : tree.or).flatMap(leavesOf);
+};
+
+/** The tree with other leaves in place of its own. */
+function withLeaves(tree: ExperimentFilterTree, leaf: (filter: ExperimentFilter) => ExperimentFilter): ExperimentFilterTree {
+  if ('filter' in tree) return { filter: leaf(tree.filter) };
+  if ('not' in tree) return { not: withLeaves(tree.not, leaf) };
+  const inner = ('and' in tree ? tree.and : tree.or).map((one) => withLeaves(one, leaf));
+  return 'and' in tree ? { and: inner } : { or: inner };
+}
+
 const isMetricSort = (sort: ExperimentSort): boolean => isMetricColumn(sort.name);
 
 /**
@@ -18,16 +37,18 @@ export async function withMetricKeys(
   query: ExperimentQuery,
   columnsOf: () => Promise<ExperimentColumn[]>,
 ): Promise<ExperimentQuery> {
-  const isNamed = query.filters.some(isMetricFilter) || (query.sort && isMetricSort(query.sort));
+  const tree = query.filter_tree ?? undefined;
+  const leaves = [...query.filters, ...(tree ? leavesOf(tree) : [])];
+  const isNamed = leaves.some(isMetricFilter) || (query.sort && isMetricSort(query.sort));
   if (!isNamed) return query;
   const columns = (await columnsOf()).filter(({ category }) => category === 'metric');
-  const keyOf = (given: string, loc: (string | number)[]): string => {
+  const keyOf = (given: string, loc: (string | number)[]): MetricColumnId => {
     // Figures of built-in metrics are stored under their names.
     const builtin = builtinById(metricOfColumn(given));
     const name = builtin ? `metrics/${builtin.name}` : given;
     const called = columns.filter((one) => `metrics/${one.metric_key_alias}` === name);
     const column = columns.find(({ id }) => id === name) ?? (called.length > 1 ? undefined : called[0]);
-    if (column?.filterable) return column.id;
+    if (column?.filterable) return column.id as MetricColumnId;
     const near = closestNames(
       name,
       columns.filter(({ filterable }) => filterable).map(({ id, metric_key_alias: alias }) => (alias ? `metrics/${alias}` : id)),
@@ -45,12 +66,13 @@ export async function withMetricKeys(
       },
     ]);
   };
+  const keyed = (filter: ExperimentFilter, loc: (string | number)[]) =>
+    isMetricFilter(filter) ? { ...filter, name: keyOf(filter.name, loc) } : filter;
   const { sort } = query;
   return {
     ...query,
-    filters: query.filters.map((filter, at) =>
-      isMetricFilter(filter) ? { ...filter, name: keyOf(filter.name, ['filters', at]) } : filter,
-    ),
+    filters: query.filters.map((filter, at) => keyed(filter, ['filters', at])),
+    filter_tree: tree && withLeaves(tree, (filter) => keyed(filter, ['filter_tree'])),
     sort: sort && isMetricSort(sort) ? { ...sort, name: keyOf(sort.name, ['sort']) } : sort,
   };
 }

@@ -4,15 +4,15 @@ import { type MetricScale, noScale } from '../wire/metricScale.ts';
 import { measuredMetrics } from './aggregates.ts';
 import type { LoggedMetrics } from './experiment.ts';
 
-/** Of duration, tokens and cost, which every run has: less is better. */
+/** Scale of duration, tokens and cost, which every run has: less is better. */
 export const measuredScale: MetricScale = { direction: 'lower', range: null };
 
-/** What a request says of metrics that its client logs. */
+/** Returns what a request says of metrics that its client logs. */
 export const loggedMetricsOf = (given: readonly ({ name: string } & MetricScale)[] | null | undefined): LoggedMetrics =>
   Object.fromEntries((given ?? []).map(({ name, direction, range }) => [name, { direction, range }]));
 
 /**
- * What the numbers of an experiment's metrics mean, by the keys of its aggregates. What clients say of a metric counts where the service does not
+ * Returns what the numbers of an experiment's metrics mean, by the keys of its aggregates. What clients say of a metric counts where the service does not
  * compute it itself; of a metric that nobody has described nothing is known.
  * @param computed metrics that the service computes for it
  */

@@ -10,7 +10,7 @@ export interface OfferedRows {
   offer(experimentId: string, rows: OfferedRange): Promise<void>;
   /** Up to `limit` rows that are not leased, or whose lease has expired, in row order; held for `leaseMs`. */
   lease(experimentId: string, process: string, limit: number, leaseMs: number): Promise<LeasedRow[]>;
-  /** Of these rows, those that the process still holds. */
+  /** Returns the rows among these that the process still holds. */
   held(experimentId: string, process: string, ordinals: number[]): Promise<LeasedRow[]>;
   /** Prolongs the leases of a process on these rows; all of them where none are named. */
   renew(experimentId: string, process: string, leaseMs: number, ordinals?: number[]): Promise<void>;

@@ -19,6 +19,7 @@ import { AggregateRenewal } from './aggregateRenewal.ts';
 import type { ExperimentAggregates } from './aggregates.ts';
 import type { Notices } from './callerRows.ts';
 import { changeFigures } from './changeFigures.ts';
+import { type EstimateDeps, type EstimatedRun, estimateRun, type RunEstimate } from './estimateRun.ts';
 import { type ExperimentRun, type FigureSettings, isUnderWay } from './experiment.ts';
 import { type FigureSoFar, figuresSoFar } from './figuresSoFar.ts';
 import { keepUnlessDeleted } from './keepUnlessDeleted.ts';
@@ -53,9 +54,11 @@ import type { DeletedRowDeps } from './withoutDeletedRows.ts';
 
 export interface ExperimentsDeps extends Omit<RunCheckDeps, 'experiments' | 'datasets' | 'scorers'> {
   experiments: RunCheckDeps['experiments'] & Pick<FractionDeps, 'metricIds'>;
-  datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowReader };
+  datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowReader } & Pick<EstimateDeps, 'forgetSelection'>;
+  prices: EstimateDeps['prices'];
   models: RunCheckDeps['models'] & ReportDeps['models'];
   scorers: Scorers;
+  sandbox: SumDeps['sandbox'];
   ledger: RunLedger;
   offered: OfferedRows;
   outdated: OutdatedAggregates;
@@ -68,7 +71,7 @@ export interface ExperimentsDeps extends Omit<RunCheckDeps, 'experiments' | 'dat
   keyRing: KeyRing;
   scorings: Pick<ScoringStore, 'marked'>;
   marks: Pick<MarkStore, 'unmark'>;
-  /** What the record store knows of runs. */
+  /** Reads and writes of the record store. */
   stored: {
     tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]): Promise<RunTally>;
     tallies: FractionDeps['tallies'];
@@ -78,7 +81,7 @@ export interface ExperimentsDeps extends Omit<RunCheckDeps, 'experiments' | 'dat
     usage: SumDeps['usage'];
     deleteRecords: DeleteRecords;
   };
-  /** Of these traces, those that were deleted while the run's workflow ran. */
+  /** Returns the traces among these that were deleted while the run's workflow ran. */
   deletedRows: DeletedRowDeps['deleted'];
   telemetry: Pick<Telemetry, 'add' | 'observe'>;
   log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -93,6 +96,8 @@ export interface Experiments {
   rows: RunRowReader;
   rowLog: RowLog;
   request(experimentId: string, request: RunRequest): ReturnType<typeof requestRun>;
+  /** Estimates the cost of a run, from the datasets and scorers that a caller sees. */
+  estimate(seen: Pick<EstimateDeps, 'datasets' | 'scorers'>, projectId: string, asked: EstimatedRun): Promise<RunEstimate>;
   control: RunControl;
   /** Ends the run of an experiment; one that has none, or has ended, is no error. */
   endRun(experimentId: string): Promise<void>;
@@ -101,12 +106,12 @@ export interface Experiments {
   figuresSoFar(run: ExperimentRun): Promise<FigureSoFar[]>;
   /** How far each of many experiments is, as a share. */
   progressOf: ProgressOf;
-  /** What the numbers of its metrics mean, as the scorers and the experiment say it now. */
+  /** Returns what the numbers of its metrics mean, as the scorers and the experiment say it now. */
   metricScales(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
   metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
   /** Says how many rows of a part of the run this process has in its hands. What does not get through is followed by the next. */
   publishRunning(run: Pick<ExperimentRun, 'experimentId'>, part: string, rowsRunning: number): void;
-  /** What the rows of an experiment come to now, with failed rows counted as they are in it, or as given; undefined where it is gone. */
+  /** Returns the aggregates of an experiment's rows now, with failed rows counted as it does, or as given. Undefined where the experiment is gone. */
   aggregatesNow(experimentId: string, failedRows: FailedRows | undefined): Promise<ExperimentAggregates | undefined>;
   /** Stores the aggregates of an experiment anew, unless a run of it goes on: that one stores them when it ends. */
   sumUpAtRest(experiment: RunRef): Promise<void>;
@@ -142,6 +147,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     return metricScales([...frozen, ...current], run.loggedMetrics);
   };
   const summing: SumDeps = {
+    sandbox: deps.sandbox,
     systemAggregates: stored.systemAggregates,
     usage: stored.usage,
     values: records.values,
@@ -229,6 +235,15 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
         ...request,
         ...(runner ? { runner: sealRunner(deps.keyRing, experimentId, runner) } : {}),
       }),
+    estimate: (seen, ...asked) =>
+      estimateRun(
+        {
+          ...{ ...seen, checks, prompts: deps.prompts, models: deps.models, prices: deps.prices },
+          ...{ rows: deps.datasets.rowsOfRuns, forgetSelection: deps.datasets.forgetSelection },
+          defaultJudge: scorers.defaultJudge,
+        },
+        ...asked,
+      ),
     control,
     async endRun(experimentId) {
       const run = await ledger.find(experimentId);

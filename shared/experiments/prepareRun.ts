@@ -20,19 +20,19 @@ import type { RowSelection } from './rowSelection.ts';
 import type { DefinitionChange, RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
 
-/** What somebody asks of a run; absent parts keep what the experiment has. */
+/** A request to start a run. Absent parts keep what the experiment has. */
 export interface RunRequest extends FigureSettings {
   runner?: Runner;
   /** Records to run over, for an experiment without a dataset; stored for this run only. */
   records?: Record<string, unknown>[];
   rowsToRun?: RowsAsked;
-  /** Which rows the run is over. */
+  /** The rows that the run is over. */
   rows?: RowSelection;
   /** Times that each row is run. */
   trials?: number;
   settings?: Partial<RunSettings>;
   callerProcess?: string;
-  /** What the experiment is made from, where the request says it anew; its metrics are resolved. */
+  /** The parts of the experiment's definition that the request changes. Its metrics are resolved. */
   change?: Omit<DefinitionChange, 'scorers'> & { metrics?: readonly EnabledMetric[] | undefined };
   /** The workflow number that the experiment had when this was decided on; absent: the one that it has now. */
   after?: number;
@@ -48,7 +48,7 @@ export interface RowShape {
   values(from: number, count: number): Promise<Readonly<Record<string, unknown>>[]>;
 }
 
-/** What is looked at before a run starts, so that nothing is paid for a run that cannot work. */
+/** The checks before a run starts, so that nothing is paid for a run that cannot work. */
 export interface RunChecks extends FrozenRowsDeps, RerunDeps {
   ledger: RunLedger;
   /** The experiment that a run belongs to; undefined when it is gone. */
@@ -59,8 +59,11 @@ export interface RunChecks extends FrozenRowsDeps, RerunDeps {
   storeRunRows(runId: string, records: Record<string, unknown>[]): Promise<void>;
   /** Takes back the records that were stored for a run which is refused. */
   forgetRunRows(runId: string): Promise<void>;
-  /** @throws RequestInvalid or ServiceError when the template is unknown, names a variable the rows lack, or its model is not to be had. */
-  checkPrompt(templateVersionId: string, settings: Record<string, unknown>, shape: RowShape): Promise<void>;
+  /**
+   * @param userId for whom the model is called
+   * @throws RequestInvalid or ServiceError when the template is unknown, names a variable the rows lack, or its model is not to be had.
+   */
+  checkPrompt(templateVersionId: string, settings: Record<string, unknown>, shape: RowShape, userId: string): Promise<void>;
   /** @throws ServiceError when there is no such runner. */
   checkModule(name: string): Promise<void>;
   /** @throws RequestInvalid when the address is not allowed. */
@@ -70,7 +73,7 @@ export interface RunChecks extends FrozenRowsDeps, RerunDeps {
    * @throws RequestInvalid when a metric of the run is unknown, or has no worst value where failed rows are to count as that.
    */
   checkMetrics(run: ExperimentRun, metrics?: readonly EnabledMetric[]): Promise<void>;
-  /** Whether a value of a metric is in one of these states. */
+  /** Tells whether a value of a metric is in one of these states. */
   lacksAny(run: ExperimentRun, of: NonNullable<Rerun['of']>): Promise<boolean>;
 }
 
@@ -97,7 +100,7 @@ export async function requestRun(
   const runner = request.runner ?? (await unnamedRunner(deps, current, request));
   const { shape, records } = await shapeOf(deps, current, request);
   const asked = await chosenRerun(deps, current, request.rowsToRun ?? 'missing');
-  if (runsRows(asked)) await checkRunner(deps, runner, shape);
+  if (runsRows(asked)) await checkRunner(deps, runner, shape, current.createdBy);
   const { failedRows = current.failedRows, loggedMetrics } = request;
   await deps.checkMetrics({ ...current, failedRows, loggedMetrics: { ...current.loggedMetrics, ...loggedMetrics } }, metrics);
   const { of } = asked.rerun ?? {};
@@ -189,10 +192,19 @@ function jsonObject(input: unknown): object {
   }
 }
 
-async function checkRunner(deps: RunChecks, runner: Runner, shape: RowShape): Promise<void> {
+/**
+ * @param userId whose run it is
+ * @throws RequestInvalid or ServiceError for a runner that cannot run rows of this shape
+ */
+export async function checkRunner(
+  deps: Pick<RunChecks, 'checkPrompt' | 'checkModule' | 'checkUrl'>,
+  runner: Runner,
+  shape: RowShape,
+  userId: string,
+): Promise<void> {
   switch (runner.kind) {
     case 'prompt_template':
-      return deps.checkPrompt(runner.templateVersionId, runner.settings, shape);
+      return deps.checkPrompt(runner.templateVersionId, runner.settings, shape, userId);
     case 'dataset_outputs':
       if (!shape.columnNames.includes('generated_output'))
         throw new ServiceError(
@@ -219,7 +231,7 @@ export interface DefinedPrompt {
   promptSettings: Experiment['promptSettings'];
 }
 
-/** What runs the rows of an experiment when the request names no runner: its prompt template, else the outputs that its dataset holds. */
+/** Returns what runs the rows of an experiment when the request names no runner: its prompt template, else the outputs that its dataset holds. */
 export const definedRunner = ({ prompt, promptSettings }: DefinedPrompt): Runner =>
   prompt
     ? { kind: 'prompt_template', templateVersionId: prompt.templateVersionId, settings: promptSettings ?? prompt.settings }

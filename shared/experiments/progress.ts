@@ -34,7 +34,7 @@ export interface RunProgressReport extends RunProgressView {
   settingsNotSent: string[];
 }
 
-/** What the record store knows of a run. */
+/** Counts that the record store has of a run. */
 export interface RunTally {
   rows: number;
   failed: number;
@@ -59,7 +59,7 @@ export interface ReportDeps extends ProgressDeps {
   models: Pick<ModelCaller, 'unsentSettings'>;
 }
 
-/** Whoever waits for a run's end looks at least this often, in milliseconds, should the notice get lost. */
+/** Milliseconds between two looks of a caller that waits for a run's end, should the notice get lost. */
 const LOOK_MS = 1_000;
 
 /** The run as it stands when it has ended, after `waitMs`, or when the caller hangs up. @throws ServiceError `NotFound` when it is deleted meanwhile. */
@@ -113,7 +113,7 @@ export async function reportProgress(deps: ReportDeps, run: ExperimentRun): Prom
   const [view, wait, settingsNotSent] = await Promise.all([
     runProgress(deps, run),
     run.state === 'running' ? deps.waits.of(run.experimentId) : undefined,
-    run.runner.kind === 'prompt_template' ? deps.models.unsentSettings(run.runner.settings) : [],
+    run.runner.kind === 'prompt_template' ? deps.models.unsentSettings(run.runner.settings, run.createdBy) : [],
   ]);
   return { ...view, message: view.message ?? (wait ? waitText(wait) : null), settingsNotSent };
 }

@@ -1,14 +1,14 @@
 import { ServiceError } from '../errors/errors.ts';
-import type { ExperimentRun } from './experiment.ts';
+import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { MAX_ERROR_CHARACTERS } from './recordableResult.ts';
 import { resultBytes } from './rowBytes.ts';
-import type { RowLog } from './rowLog.ts';
+import { firstAttemptOf, type RecordedRow, type RowLog } from './rowLog.ts';
 import type { EndedRow } from './rowRecorder.ts';
-import { type RowResult, rowTrace } from './rowTrace.ts';
+import { type RowResult, rowTrace, rowTraceId } from './rowTrace.ts';
 import { isKnown, isRefusal, reasonOf } from './untilStored.ts';
 
 export interface RecordRowsDeps {
-  log: Pick<RowLog, 'write'>;
+  log: RowLog;
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
@@ -30,11 +30,32 @@ const MAX_RESULT_BYTES = 64_000_000;
  * @returns rejects with a ServiceError that no repetition cures when a row cannot even be recorded without its content
  */
 export function recordRows({ log, untilStored }: RecordRowsDeps, run: ExperimentRun, attempt: number, signal: AbortSignal) {
+  const idOf = ({ rowId, trial }: ExperimentRow) => rowTraceId(run.experimentId, rowId, trial);
+  // The other runs execute what is not recorded.
+  const recordedBefore = async (rows: readonly EndedRow[]) =>
+    run.rowsToRun === 'failed' || run.rowsToRun === 'chosen'
+      ? log.recorded(
+          run,
+          rows.map(({ row }) => idOf(row)),
+        )
+      : new Map<string, RecordedRow>();
+  const inAllRuns = (before: RecordedRow | undefined, now: number | null): number | null => {
+    if (!before) return now;
+    // By this run: a caller that got no answer gives its result again.
+    if (before.attempt >= firstAttemptOf(run.workflowNumber)) return before.attempts;
+    return before.attempts === null || now === null ? null : before.attempts + now;
+  };
   const store = async (rows: readonly EndedRow[]): Promise<void> => {
     let unknownFailures = 0;
+    let before: Map<string, RecordedRow> | undefined;
     const once = async () => {
       try {
-        const traces = rows.map(({ row, result }) => rowTrace(run, row, result));
+        // Once, for a write whose answer was lost may have replaced it.
+        before ??= await recordedBefore(rows);
+        const traces = rows.map(({ row, result }) => {
+          const attempts = inAllRuns(before?.get(idOf(row)), result.attempts);
+          return rowTrace(run, row, { ...result, attempts });
+        });
         await log.write(run, traces, attempt);
       } catch (err) {
         if (isKnown(err) || ++unknownFailures < MAX_UNKNOWN_FAILURES) throw err;
@@ -72,10 +93,11 @@ function notTooLarge(ended: EndedRow): EndedRow {
 }
 
 /** Every row ends in a record, also one whose output, spans or metrics cannot be stored. */
-const withoutContent = ({ startedAt, durationNs }: RowResult, reason: string): RowResult => ({
+const withoutContent = ({ startedAt, durationNs, attempts }: RowResult, reason: string): RowResult => ({
   output: null,
   error: `the result cannot be stored: ${reason}`.slice(0, MAX_ERROR_CHARACTERS),
   spans: [],
   startedAt,
   durationNs,
+  attempts,
 });

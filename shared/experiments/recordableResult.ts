@@ -4,7 +4,7 @@ import { textOf } from '../wire/textOf.ts';
 import { canonicalTime } from '../wire/time.ts';
 import type { RowResult } from './rowTrace.ts';
 
-/** What a runner says that running a row gave. Runners are written by anybody, so nothing of it has the form that it should have. */
+/** The result of a row as a runner gives it. Anybody writes runners, so no part of it needs to have the form that it should have. */
 export type GivenResult = { [K in keyof RowResult]?: unknown };
 
 /** Characters of an error that are kept. */
@@ -20,6 +20,7 @@ export function recordableResult(given: GivenResult, now = new Date()): RowResul
   const aside = (name: string, value: unknown): undefined => {
     if (value !== undefined && value !== null) asText[name] = textOf(value).slice(0, MAX_ERROR_CHARACTERS);
   };
+  const attempts = Number.isSafeInteger(given.attempts) ? (given.attempts as number) : null;
   const duration = typeof durationNs === 'number' && durationNs >= 0 ? Math.round(durationNs) : Number.NaN;
   const isMeasured = Number.isSafeInteger(duration);
   if (!isMeasured) aside('duration_ns', durationNs);
@@ -32,6 +33,7 @@ export function recordableResult(given: GivenResult, now = new Date()): RowResul
     spans: Array.isArray(spans) ? (spans as LoggedSpan[]) : (aside('spans', spans) ?? []),
     startedAt: start ?? new Date(now.getTime() - (isMeasured ? Math.min(duration / 1e6, MAX_BACK_MS) : 0)),
     durationNs: isMeasured ? duration : null,
+    attempts,
     ...(isObject(localMetrics) ? { localMetrics } : (aside('metrics', localMetrics) ?? {})),
     ...(Array.isArray(tags) ? { tags } : tags == null ? {} : { tags: [textOf(tags)] }),
     asText,

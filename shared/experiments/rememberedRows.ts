@@ -5,7 +5,7 @@ import type { RowReader } from './rowLog.ts';
 
 /** Characters of all rows that are kept: some 5,000 rows of 3 KB. */
 const MAX_CHARACTERS = 16_000_000;
-/** Of a page that is made of remembered rows. */
+/** Characters of a page that is made of remembered rows. */
 const PAGE_CHARACTERS = 8_000_000;
 
 /**

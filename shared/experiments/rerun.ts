@@ -8,7 +8,7 @@ import { isScorerId } from './metricNames.ts';
 import type { RunDefinition } from './runLedger.ts';
 import type { OrdinalRange } from './workflow.ts';
 
-/** What somebody asks to be run. */
+/** The rows that a request asks to be run. */
 export type RowsAsked = RowsToRunRequest;
 
 /** Ranges that are read at a time: more than there can be among the rows that a run looks at together. */
@@ -29,7 +29,7 @@ export interface RerunDeps {
 type Chosen = Pick<RunDefinition, 'rowsToRun' | 'rerun' | 'chosen'>;
 
 /**
- * What a run is asked to do, as it is stored. Rows that are named are found here; those of a metric are frozen by the run's plan, which knows the
+ * Returns what a run is asked to do, as it is stored. Rows that are named are found here; those of a metric are frozen by the run's plan, which knows the
  * versions that it scores with.
  * @throws RequestInvalid naming what is not there
  */
@@ -127,13 +127,13 @@ export const rerunToWire = (run: Pick<ExperimentRun, 'rowsToRun' | 'rerun'>): Re
     executions: run.rerun.executions ?? null,
   };
 
-/** Of the metrics that a run has frozen those that it computes. */
+/** Returns the metrics that a run computes, of those that it has frozen. */
 export const computedMetrics = <Named extends { name: string }>(
   run: Pick<ExperimentRun, 'rowsToRun' | 'rerun'>,
   metrics: Named[],
 ): Named[] => (run.rowsToRun === 'scores' ? metrics.filter(({ name }) => name === run.rerun?.of?.metric) : metrics);
 
-/** What a metric says that the plan of a run is to choose; undefined where there is nothing to choose, or it is chosen already. */
+/** Returns what a metric says that the plan of a run is to choose; undefined where there is nothing to choose, or it is chosen already. */
 export const openChoice = ({ rowsToRun, rerun }: Pick<ExperimentRun, 'rowsToRun' | 'rerun'>): Rerun['of'] =>
   rowsToRun === 'chosen' && rerun?.executions === undefined ? rerun?.of : undefined;
 

@@ -12,7 +12,7 @@ export type ProgressOf = (experiments: readonly Experiment[]) => Promise<Readonl
 export interface ViewDeps {
   progressOf: ProgressOf;
   countRecords: RunCounts;
-  /** What people say of the records of these experiments; those without a rating are absent. */
+  /** Returns what people say of the records of these experiments; those without a rating are absent. */
   ratingsOfRuns(projectId: string, experimentIds: readonly string[]): Promise<ReadonlyMap<string, RatingAggregates>>;
   findScorers: FindScorers;
 }

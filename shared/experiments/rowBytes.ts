@@ -1,11 +1,11 @@
 import type { SourceRow } from './experiment.ts';
 import type { GivenResult } from './recordableResult.ts';
 
-/** Of a value that is no text: its number and its place. */
+/** Bytes of a value that is no text: its number and its place. */
 const BYTES_PER_VALUE = 16;
 const BYTES_PER_ROW = 500;
 
-/** What a result weighs in memory and in the store, roughly: its texts, and something for every other value. Iterative: depth costs no stack. */
+/** Returns what a result weighs in memory and in the store, roughly: its texts, and something for every other value. Iterative: depth costs no stack. */
 export const resultBytes = ({ output, error, spans, localMetrics, tags }: GivenResult): number =>
   bytesOf([output, error, spans, localMetrics, tags]);
 

@@ -10,13 +10,13 @@ export interface RowReader {
   ids(run: ExperimentRun, from: number, to: number): Promise<string[]>;
 }
 
-/** What a run executes, by ordinal. */
+/** Reads the rows that a run executes, by ordinal. */
 export interface RunRowReader {
   /** As the page of a source. */
   page(run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]>;
   /** Ids of the traces that [from, to) are recorded as, in order, all of them. */
   traceIds(run: ExperimentRun, from: number, to: number): Promise<string[]>;
-  /** Of a run over chosen rows: which of [from, to) they are, in order, at least all among the first thousand. */
+  /** Returns the chosen rows in [from, to) of a run over chosen rows, in order; at least all among the first thousand. */
   chosen(run: ExperimentRun, from: number, to: number): Promise<OrdinalRange[]>;
 }
 
@@ -24,12 +24,15 @@ export interface RunRowReader {
 export interface RecordedRow {
   /** The beginning of its error; undefined where it succeeded. */
   error: string | undefined;
+  /** The attempt that recorded it. */
   attempt: number;
+  /** How often it was tried until then; null where that is not known. */
+  attempts: number | null;
 }
 
 /** The record store, as the rows of an experiment use it. */
 export interface RowLog {
-  /** Of these trace ids, those that are recorded. */
+  /** Returns the trace ids among these that are recorded. */
   recorded(run: ExperimentRun, traceIds: string[]): Promise<Map<string, RecordedRow>>;
   /** Resolves when the traces can be found and survive a crash. */
   write(run: ExperimentRun, traces: ExperimentTrace[], attempt: number): Promise<void>;

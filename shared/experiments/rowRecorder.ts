@@ -65,7 +65,7 @@ export class RowRecorder {
     this.lanes = handlers.lanes;
   }
 
-  /** Whether no further row is to start before something is recorded. */
+  /** Tells whether no further row is to start before something is recorded. */
   get isFull(): boolean {
     return (
       this.unacknowledged >= MAX_UNACKNOWLEDGED ||

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RowSelectionReply, RowSelectionRequest } from '../wire/rowSelection.ts';
 
-/** Which rows of its source a run is over. `ids`, `ordinals` and `filter` choose, then the sample is drawn, then the limit cuts. */
+/** The rows of its source that a run is over. `ids`, `ordinals` and `filter` choose, then the sample is drawn, then the limit cuts. */
 export type RowSelection = RowSelectionRequest;
 
 /** The rows of a run as they were frozen at its start: two lists of ranges in the row store, of keys and of ordinals, by position. */
@@ -15,7 +15,7 @@ export interface SelectedRows {
   shown: Omit<RowSelectionReply, 'selected' | 'of'>;
 }
 
-const named = ({ filter, ids, ordinals, sample, limit, same_as }: RowSelection) => ({
+const selectionParts = ({ filter, ids, ordinals, sample, limit, same_as }: RowSelection) => ({
   filter: filter ?? null,
   ids: ids ?? null,
   ordinals: ordinals ?? null,
@@ -26,12 +26,12 @@ const named = ({ filter, ids, ordinals, sample, limit, same_as }: RowSelection) 
 
 export const digestOf = (selection: RowSelection): string =>
   createHash('sha256')
-    .update(JSON.stringify(named(selection)))
+    .update(JSON.stringify(selectionParts(selection)))
     .digest('hex');
 
-/** What is shown of a selection: a list of 10,000 ids by its length. */
+/** Returns what is shown of a selection: a list of 10,000 ids by its length. */
 export function shownSelection(selection: RowSelection): SelectedRows['shown'] {
-  const { ids, ordinals, ...rest } = named(selection);
+  const { ids, ordinals, ...rest } = selectionParts(selection);
   return { ...rest, listed: ids?.length ?? ordinals?.length ?? null };
 }
 

@@ -7,7 +7,7 @@ import { textOf } from '../wire/textOf.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { type GivenResult, recordableResult } from './recordableResult.ts';
 
-/** What running one row gave. A row that failed has an `error`; its spans and whatever output there is are kept all the same. */
+/** The result of one row. A failed row has an `error`; its spans and whatever output there is are kept all the same. */
 export interface RowResult {
   /** Text, or the JSON text of a value that is not a string. */
   output: string | null;
@@ -21,6 +21,11 @@ export interface RowResult {
   startedAt: Date;
   /** Nanoseconds of the work alone: no wait in a queue, no retry's pause. Null where nothing was measured: such a row is in no average. */
   durationNs: number | null;
+  /**
+   * Times that it was tried: calls that were sent, or executions of a function. One that ends before its first call is a try, too. Null where nothing
+   * counted them, or nothing was run.
+   */
+  attempts: number | null;
   /** Scores that the caller computed itself; they travel with the record. */
   localMetrics?: Record<string, unknown>;
   tags?: string[];
@@ -55,6 +60,7 @@ export function rowTrace(
       dataset_version: source.kind === 'dataset' ? source.versionIndex : null,
       dataset_row_ordinal: row.sourceOrdinal,
       trial: row.trial,
+      attempts: result.attempts,
     },
     name: `row ${row.sourceOrdinal + 1}${row.trial > 0 ? `, trial ${row.trial + 1}` : ''}`,
     created_at: result.startedAt.toISOString(),

@@ -26,7 +26,7 @@ export const rowsOfTrials = (source: RowReader, ledger: Pick<RunLedger, 'chosenI
   },
 });
 
-/** Of [from, to) the part that belongs to one trial: the first one's rows from `first` on. */
+/** Returns the part of [from, to) that belongs to one trial: the first one's rows from `first` on. */
 function partOf({ rowCount, trials }: Pick<ExperimentRun, 'rowCount' | 'trials'>, from: number, to: number) {
   const rowsOfTrial = rowCount / trials;
   if (from >= rowCount) return { trial: 0, first: 0, rows: 0 };

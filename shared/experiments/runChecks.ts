@@ -6,7 +6,7 @@ import { findPromptVersion, type PromptStore } from '../prompts/prompts.ts';
 import { checkPrompt } from '../prompts/render.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
 import type { MetricValueStore } from '../records/metricValues.ts';
-import { mustHaveJudges } from '../scorers/judge.ts';
+import { modelsOfUser, mustHaveJudges } from '../scorers/judge.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import type { ExperimentStore } from './experimentStore.ts';
 import { mustSuitFailedRows } from './failedRows.ts';
@@ -41,11 +41,11 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
     ...(await deps.records.values.counts({ projectId, runId: experimentId })).metrics.keys(),
   ],
   lacksAny: deps.lacksAny,
-  async checkPrompt(versionId, settings, shape) {
+  async checkPrompt(versionId, settings, shape, userId) {
     const { template } = await findPromptVersion(deps.prompts, versionId);
     checkPrompt(template, shape);
     await checkPaths(template, shape);
-    await deps.models.resolveModel(typeof settings.model_alias === 'string' ? settings.model_alias : null);
+    await deps.models.resolveModel(typeof settings.model_alias === 'string' ? settings.model_alias : null, null, userId);
   },
   checkModule: async (name) => void (await runnerModulePath(deps.runnersDir, name)),
   async checkUrl(url) {
@@ -58,6 +58,7 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
   async checkMetrics(run, given) {
     const metrics = given ?? (await deps.scorers.enabledMetrics(run));
     mustSuitFailedRows(run.failedRows, metrics, run.loggedMetrics);
-    await mustHaveJudges(deps.models, metrics, () => deps.scorers.defaultJudge(run.projectId));
+    const models = modelsOfUser(deps.models, run.createdBy);
+    await mustHaveJudges(models, metrics, () => deps.scorers.defaultJudge(run.projectId));
   },
 });

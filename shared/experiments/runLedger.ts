@@ -1,10 +1,10 @@
-import type { ScorerConfig } from '../wire/scorers.ts';
+import type { ScorerConfig, SegmentFilter } from '../wire/scorers.ts';
 import type { ExperimentRun, FigureSettings, Rerun, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
 import type { DatasetVersionRef } from './experimentStore.ts';
 import type { RowSelection, SelectedRows } from './rowSelection.ts';
 import type { OrdinalRange } from './workflow.ts';
 
-/** What an experiment is made from, where a start says it anew. */
+/** The parts of an experiment's definition that a start changes. */
 export interface DefinitionChange {
   taskType?: 16 | 17 | undefined;
   dataset?: DatasetVersionRef | undefined;
@@ -12,9 +12,10 @@ export interface DefinitionChange {
   promptSettings?: Record<string, unknown> | undefined;
   /** The metrics to compute. */
   scorers?: readonly ScorerConfig[] | undefined;
+  segmentFilters?: readonly SegmentFilter[] | undefined;
 }
 
-/** What a run is to do; absent parts keep what the experiment has. */
+/** The definition of a run. Absent parts keep what the experiment has. */
 export interface RunDefinition extends FigureSettings {
   rowsToRun: RowsToRun;
   /** Stored with the start, so that no other request comes between. */
@@ -48,7 +49,7 @@ export interface RunLedger {
   wantedRows(experimentId: string): Promise<RowSelection | undefined>;
   /** Without all that `find` reads: asked after every write. */
   exists(experimentId: string): Promise<boolean>;
-  /** Whether workflow `number` of the experiment goes on; asked before every write of rows. */
+  /** Tells whether workflow `number` of the experiment goes on; asked before every write of rows. */
   goesOn(experimentId: string, number: number): Promise<boolean>;
   /**
    * Commits that a run is wanted and counts its workflow up, unless one is going on or was started since workflow `after`: of requests that come
@@ -62,7 +63,7 @@ export interface RunLedger {
   ): Promise<{ run: ExperimentRun; started: boolean } | undefined>;
   /** Freezes which executions workflow `number` of the experiment runs, unless they are frozen; a newer workflow is left alone. */
   freezeChosen(experimentId: string, number: number, chosen: readonly OrdinalRange[]): Promise<void>;
-  /** What of [from, to) the newest workflow was asked to run, in order, from the lowest on: at most `MAX_CHOSEN_READ` ranges. */
+  /** Returns what of [from, to) the newest workflow was asked to run, in order, from the lowest on: at most `MAX_CHOSEN_READ` ranges. */
   chosenIn(experimentId: string, from: number, to: number): Promise<OrdinalRange[]>;
   /** False when the state was none of `from`. @param pauseReason why a run pauses that does so by itself; any other state clears it */
   setState(experimentId: string, from: RunState[], to: RunState, pauseReason?: string | null): Promise<boolean>;

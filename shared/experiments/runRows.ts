@@ -54,7 +54,7 @@ export interface RunRowsDeps {
   log: RowLog;
   attempts: AttemptLog;
   runner: RowRunner;
-  /** Of all rows of this process. */
+  /** The memory that all rows of this process share. */
   memory: RowMemory;
   /**
    * Waits for one of the run's slots, which all its chunks share in every process, and takes it until it is released.
@@ -210,7 +210,7 @@ export async function runRows(
   return { takenTo: feed.recordedTo, recorded, ...(failing === undefined ? {} : { failing }) };
 }
 
-/** Whether all rows end within moments: then their chunk ends by itself, and nobody need hear that it has no further row. */
+/** Tells whether all rows end within moments. Their chunk then ends by itself, and its rest need not be handed over. */
 async function endSoon(inFlight: ReadonlySet<Promise<void>>): Promise<boolean> {
   const { promise: later, resolve } = Promise.withResolvers<false>();
   const timer = setTimeout(() => resolve(false), SOON_MS);

@@ -10,7 +10,7 @@ interface Usage {
   withoutCost: number;
 }
 
-/** What the model calls of an experiment's traces used, and what its judges did. */
+/** Usage of the model calls of an experiment's traces, and of its judges. */
 export interface RunUsage {
   run: Usage;
   judges: Usage & { scores: number };

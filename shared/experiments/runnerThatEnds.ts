@@ -15,7 +15,8 @@ export const runnerThatEnds = (runner: RowRunner): RowRunner => ({
       context.signal.throwIfAborted();
       if (context.stopping.aborted && err === context.stopping.reason) throw err;
       if (err instanceof ServiceError || isOfSystem(err)) throw err;
-      return { output: null, error: `the row cannot be run: ${reasonOf(err)}`, spans: [], startedAt, durationNs: null };
+      const error = `the row cannot be run: ${reasonOf(err)}`;
+      return { output: null, error, spans: [], startedAt, durationNs: null, attempts: null };
     }
   },
   close: () => runner.close(),

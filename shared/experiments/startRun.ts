@@ -25,7 +25,7 @@ export interface RunWorkflows {
   signal(run: WorkflowRef, name: string, ...args: unknown[]): Promise<void>;
   /** Asks the workflow to end, as a cancel in Temporal's own pages does. */
   cancel(run: WorkflowRef): Promise<void>;
-  /** What the workflow itself knows; undefined when there is none. Leaves nothing in its history. */
+  /** Returns what the workflow itself knows; undefined when there is none. Leaves nothing in its history. */
   progress(run: WorkflowRef): Promise<WorkflowProgress | undefined>;
   /** Processes that take chunks of rows at present. */
   rowWorkers(): Promise<number>;

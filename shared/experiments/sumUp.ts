@@ -1,25 +1,30 @@
-import { type MetricAggregates, rollUp } from '../metrics/aggregate.ts';
+import { type MetricAggregates, rollUp, type TrialFigures } from '../metrics/aggregate.ts';
+import { figureInterval } from '../metrics/figureInterval.ts';
 import { failedRowsOf, filling, type GapReason, type MetricCounts } from '../metrics/metricFigures.ts';
 import { NO_REFERENCE } from '../metrics/reasons.ts';
 import type { MetricValueStore, RunMetricCounts } from '../records/metricValues.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { ExperimentAggregates, SummedMetric } from './aggregates.ts';
+import { aggregatesByCode, type ByCodeDeps } from './aggregatesByCode.ts';
 import type { ExperimentRun } from './experiment.ts';
 import { rankingScore } from './rankingScore.ts';
 import type { RunUsage } from './runUsage.ts';
 import { withRemedy } from './withRemedy.ts';
 
-export interface SumDeps {
+export interface SumDeps extends ByCodeDeps {
   /** Duration, token counts and cost over the experiment's traces; `soundValues` are those of rows that did not fail. */
   systemAggregates(run: ExperimentRun): Promise<Record<string, { aggregates: MetricAggregates; soundValues: number }>>;
   usage(run: ExperimentRun): Promise<RunUsage>;
-  values: Pick<MetricValueStore, 'aggregate' | 'counts' | 'trials'>;
+  values: Pick<MetricValueStore, 'aggregate' | 'counts' | 'trials' | 'scores'>;
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
   scalesOf(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
   /** Names of the columns that its rows have; undefined where it has no rows of its own and no dataset. */
   columnsOf(run: ExperimentRun): Promise<readonly string[] | undefined>;
 }
+
+/** Figures of a metric that no row has several values of. */
+const noTrials: TrialFigures = { rows: 0, mean: null, spread: null, agreement: 1, deviation: null };
 
 /**
  * Sums up every metric of what an experiment holds, the callers' own ones included, whoever has recorded it, and counts what the figures are made of.
@@ -72,14 +77,22 @@ export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<Experime
   });
   const metrics = [...summed].map(([name, { aggregates }]) => [name, aggregates] as const);
   const counts = [...summed].map(([name, { aggregates: _, ...made }]) => [name, made] as const);
+  const intervals = [...summed].flatMap(([name, { aggregates }]) => {
+    const trials = run.trials > 1 ? (overTrials?.get(name) ?? noTrials) : undefined;
+    const interval = figureInterval({ aggregates, rollUp: computed.get(name)?.rollUp, rows, trials, range: scaleOf(name).range });
+    return interval ? [[name, interval] as const] : [];
+  });
+  const byCode = await aggregatesByCode(deps, where, computed.values());
   return {
     metrics: Object.fromEntries(metrics),
     rolledUp: Object.fromEntries(rolledUp),
+    intervals: Object.fromEntries(intervals),
     rows,
     rowsFailed,
     rankingScore: rankingScore(Object.fromEntries(rolledUp), scaleOf),
     counts: Object.fromEntries(counts),
     usage,
+    ...(Object.keys(byCode).length > 0 ? { byCode } : {}),
     ...(overTrials ? { overTrials: Object.fromEntries(overTrials) } : {}),
   };
 }

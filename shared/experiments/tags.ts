@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/errors.ts';
-import type { RunTagCreateRequest } from '../wire/experiments.ts';
+import type { RunTagCreateRequest } from '../wire/runTags.ts';
 import type { ExperimentStore, RunTag, RunTagStore } from './experimentStore.ts';
 
 export interface TagDeps {

@@ -50,23 +50,23 @@ export async function untilStored<T>(
   }
 }
 
-/** Whether an error says by its class what it is: a store's absence, a refusal. */
+/** Tells whether an error says by its class what it is: a store's absence, a refusal. */
 export const isKnown = (err: unknown): boolean => err instanceof ServiceError || isTooMuch(err) || err instanceof RequestInvalid;
 
-/** What is too expensive right now is not so for ever: our own reads are small, and others use the store too. */
+/** Tells whether an error may pass. A read that is too expensive now is not so for ever: our own reads are small, and others use the store too. */
 export const mayPass = (err: unknown): boolean =>
   err instanceof ServiceError && (!err.permanent || err.code === 'QueryTooExpensive');
 
 const dataFaults = new Set([400, 413, 422]);
 
-/** Whether the store refuses what the data holds: it will not take it later either. An error that nobody has classed is none of these. */
+/** Tells whether the store refuses what the data holds: it will not take it later either. An error that nobody has classed is none of these. */
 export const isRefusal = (err: unknown): boolean =>
   err instanceof RequestInvalid || isTooMuch(err) || (err instanceof ServiceError && dataFaults.has(err.status) && !mayPass(err));
 
 /** Nested too deep for the stack, or too long for one string. */
 const isTooMuch = (err: unknown): boolean => err instanceof RangeError && /call stack|Invalid string length/.test(err.message);
 
-/** What was wrong, for people. The text of an engine's error is left out: it may hold values. */
+/** Returns the reason of an error for people. The text of an engine's error is left out, since it may hold values. */
 export function reasonOf(err: unknown): string {
   if (!(err instanceof Error)) return String(err);
   const { type } = err as { type?: unknown };

@@ -1,7 +1,7 @@
 import { onAbort } from '../concurrency/onAbort.ts';
 import type { RowResult } from './rowTrace.ts';
 
-/** What a runner is given with its row. */
+/** The limits that a runner gets with its row. */
 export interface RowLimit {
   /** Aborts when the run gives the row up, and when the row's time is over. */
   signal: AbortSignal;
@@ -44,7 +44,9 @@ export function withRowDeadline(run: (limit: RowLimit) => Promise<RowResult>, de
 
   const onDeadline = () => {
     stopWork();
-    resolve({ output: null, error: tooLong(limitMs), spans: [], startedAt, durationNs: Math.round(workedMs * 1e6) });
+    const durationNs = Math.round(workedMs * 1e6);
+    // What the runner has tried it does not say any more.
+    resolve({ output: null, error: tooLong(limitMs), spans: [], startedAt, durationNs, attempts: null });
     onLate(workedMs);
     ending.abort(new Error(tooLong(limitMs)));
   };

@@ -2,7 +2,7 @@ import type { ExperimentRun } from './experiment.ts';
 import { firstAttemptOf, type RowLog } from './rowLog.ts';
 
 export interface DeletedRowDeps {
-  /** Of these traces, those that were deleted while this workflow of the experiment ran. */
+  /** Returns the traces among these that were deleted while this workflow of the experiment ran. */
   deleted(run: Pick<ExperimentRun, 'experimentId' | 'workflowNumber'>, traceIds: readonly string[]): Promise<string[]>;
   erase(run: ExperimentRun, traceIds: readonly string[]): Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface DeletedRowDeps {
 export const withoutDeletedRows = (log: RowLog, { deleted, erase }: DeletedRowDeps): RowLog => ({
   async recorded(run, traceIds) {
     const [recorded, gone] = await Promise.all([log.recorded(run, traceIds), deleted(run, traceIds)]);
-    const asRecorded = { error: undefined, attempt: firstAttemptOf(run.workflowNumber) };
+    const asRecorded = { error: undefined, attempt: firstAttemptOf(run.workflowNumber), attempts: null };
     return new Map([...gone.map((id) => [id, asRecorded] as const), ...recorded]);
   },
   async write(run, traces, attempt) {

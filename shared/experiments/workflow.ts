@@ -9,13 +9,13 @@ export interface RunExperimentInput {
   projectId: string;
   /** Counted in Postgres; part of the workflow id. */
   number: number;
-  /** What a former execution of the same workflow has settled; absent in the first. */
+  /** State that a former execution of the same workflow leaves; absent in the first. */
   carried?: Carried;
   /** Search attributes that the namespace has; a workflow that sets another is refused at every step. Absent: the four keywords of the first release. */
   searchAttributes?: SearchAttribute[];
 }
 
-/** What runs are searchable by in Temporal's own pages, with the type that Temporal keeps each as. */
+/** Search attributes of runs in Temporal's own pages, with the type that Temporal gives each. */
 export const searchAttributes = {
   AssayProject: 'Keyword',
   AssayExperiment: 'Keyword',
@@ -29,16 +29,15 @@ export type SearchAttribute = keyof typeof searchAttributes;
 
 export interface Carried {
   plan: RunPlan;
+  /** Workers of the former release read it: without it they would run no row. */
   phase: 'rows' | 'scores';
-  /** Rows still to be done: ranges of ordinals, end excluded. Of a run in rounds in its phase of scores: those to score. */
+  /** Rows still to be done: ranges of ordinals, end excluded. */
   ranges: OrdinalRange[];
   rowsDone: number;
   scoresDone: number;
   paused: boolean;
   concurrency: number;
   round: number;
-  /** Of a run in rounds: rows that were not scored beside the rows. */
-  unscored?: OrdinalRange[];
   /** Why the run pauses, where it does so by itself. */
   pauseReason?: string | null;
   /** Chunks that were given out. */
@@ -52,7 +51,7 @@ export interface OrdinalRange {
   to: number;
 }
 
-/** What the planning step froze. Counts and names only: no row, prompt or answer ever enters a history. */
+/** The plan that the first step froze. It holds counts and names only: no row, prompt or answer ever enters a history. */
 export interface RunPlan {
   experimentName: string;
   projectName: string;
@@ -84,12 +83,9 @@ export const handOverSignal = 'handedOver';
 export const progressQuery = 'progress';
 
 export interface ProgressReport {
-  rowsDone?: number;
-  rowsFailed?: number;
-  costUsd?: number;
-  /** Only runs in rounds count the scores by reports, and score along by what is recorded: all rows of this range. */
-  scoresDone?: number;
-  recorded?: OrdinalRange;
+  rowsDone: number;
+  rowsFailed: number;
+  costUsd: number;
 }
 
 /** A chunk takes no further row while rows of it are still in flight: its rows from `to` on are free for another chunk. */
@@ -111,11 +107,11 @@ export interface WorkflowProgress {
   awaitsCaller: boolean;
   /** True when the run cannot go on, and waits for what is under way. */
   fails?: boolean;
-  /** Chunks that are given out, each with where it ends now; absent in runs in rounds. */
-  chunks?: { chunk: number; to: number }[];
+  /** Chunks that are given out, each with where it ends now. */
+  chunks: { chunk: number; to: number }[];
 }
 
-/** One activity's share of the rows (or of the rows to score). */
+/** One activity's share of the rows. */
 export interface Chunk extends OrdinalRange {
   experimentId: string;
   projectId: string;
@@ -124,17 +120,17 @@ export interface Chunk extends OrdinalRange {
   lanes: number;
   /** Rises when rows are given out again, so that what a later chunk records outranks what is left of an earlier one. */
   round: number;
-  /** Number of the chunk within its workflow. Absent: the workflow runs in rounds, and takes nothing over before the chunk has ended. */
-  chunk?: number;
+  /** Number of the chunk within its workflow. */
+  chunk: number;
   /** Differs from that of every other chunk, also of one with the same number after a reset. */
-  token?: string;
+  token: string;
   /** Execution of the workflow that gave it out. */
-  runId?: string;
+  runId: string;
   /** When the run was planned, in milliseconds since 1970; the reports of a long run come less often. */
-  startedAt?: number;
+  startedAt: number;
 }
 
-/** What a run has come to, as its last step sums it up. */
+/** The counts of a run, as its last step sums it up. */
 export interface RunSummary {
   rows: number;
   failedRows: number;

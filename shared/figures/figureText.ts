@@ -1,4 +1,4 @@
-/** What a figure is of: as the columns of experiments say it. Null: a number of its own. */
+/** Unit of a figure, as the columns of experiments say it. Null: the figure has none. */
 export type FigureUnit = 'percentage' | 'nano_seconds' | 'milli_seconds' | 'dollars' | 'count_and_total' | null;
 
 /** A figure as people read it: a share as a percentage, times in milliseconds or seconds, money in dollars. */

@@ -29,10 +29,11 @@ export interface FilterColumn {
   allowed_values?: readonly string[] | null | undefined;
 }
 
-/** Which operators a filter of each type takes. */
+/** Operators that a filter of each type takes. */
 export const operatorsOf: Readonly<Record<string, readonly OperatorText[]>> = {
   text: ['=', '!=', 'contains', 'in', 'not in'],
   id: ['=', '!=', 'contains', 'in', 'not in'],
+  choice: ['=', '!=', 'in', 'not in'],
   collection: ['=', 'contains', 'in', 'not in'],
   number: ['=', '!=', '<', '<=', '>', '>='],
   date: ['=', '!=', '<', '<=', '>', '>='],

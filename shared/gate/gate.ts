@@ -1,6 +1,6 @@
 import type { BaselinePick, RunTag } from '../experiments/experimentStore.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
-import type { GateStatus } from './gateDecision.ts';
+import type { GateStatus } from '../wire/experimentGate.ts';
 
 /** A tag that names experiments, such as a branch. */
 export type TagChoice = Pick<RunTag, 'key' | 'value'>;
@@ -42,7 +42,7 @@ export interface GateCheck {
   metric: string | null;
   limit: number;
   status: GateStatus;
-  /** What is held against the limit: a mean, or a share of rows. Of a drop the mean, whose difference to the baseline counts. */
+  /** The figure that is held against the limit: a mean, or a share of rows. Of a drop the mean, whose difference to the baseline counts. */
   value: number | null;
   baselineValue: number | null;
   difference: number | null;

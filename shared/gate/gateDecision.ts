@@ -1,18 +1,16 @@
 import type { Interval } from '../statistics/bootstrap.ts';
 import { rowsToDecide } from '../statistics/rowsToDecide.ts';
+import type { GateStatus } from '../wire/experimentGate.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 
-export const gateStatuses = ['passed', 'failed', 'undecided'] as const;
-export type GateStatus = (typeof gateStatuses)[number];
-
-/** What a comparison found out about a metric. */
+/** The change of a metric that a comparison found. */
 export interface ComparedChange {
   direction: NonNullable<MetricScale['direction']>;
   pairs: number;
   difference: number;
-  /** At the level of one check: see {@link levelOfEach}. */
+  /** At the level of one check: see `levelOfEach`. */
   interval: Interval & { level: number };
-  /** Of the differences. */
+  /** Standard deviation of the differences. */
   deviation: number | null;
 }
 
@@ -22,13 +20,7 @@ const ROUNDING = 1e-9;
 const isBelow = (value: number, limit: number): boolean => limit - value > ROUNDING * Math.max(Math.abs(value), Math.abs(limit));
 
 /**
- * The level of each of several intervals that hold together with the given one (Bonferroni): whoever looks at ten metrics finds a drop by chance in one of
- * them ten times as often.
- */
-export const levelOfEach = (level: number, checks: number): number => (checks > 1 ? 1 - (1 - level) / checks : level);
-
-/**
- * Whether a metric is worse by more than is allowed. It is where all differences that fit the rows are beyond the allowed one, and it is not where
+ * Tells whether a metric is worse by more than is allowed. It is where all differences that fit the rows are beyond the allowed one, and it is not where
  * none of them is; else the rows do not tell.
  * @param maxDrop largest allowed change for the worse, 0 or more
  */
@@ -47,7 +39,7 @@ export function decideDrop(
   return { status: 'undecided', rowsToDecide: rows };
 }
 
-/** Whether a figure keeps a limit. It is taken as it is, without an interval, as thresholds of tests are understood. */
+/** Tells whether a figure keeps a limit. It is taken as it is, without an interval, as thresholds of tests are understood. */
 export function decideLimit(value: number, limit: { min: number } | { max: number }): GateStatus {
   const breaks = 'min' in limit ? isBelow(value, limit.min) : isBelow(limit.max, value);
   return breaks ? 'failed' : 'passed';
@@ -59,7 +51,7 @@ export interface Scored {
   rows: number;
 }
 
-/** What fewer than half of the rows say is no verdict on all of them: it may fail, but not pass. */
+/** Decides by the rows with a value. Fewer than half of the rows may fail a gate, but cannot pass it. */
 export const decideScored = (status: GateStatus, { values, rows }: Scored): GateStatus =>
   status === 'passed' && 2 * values < rows ? 'undecided' : status;
 

@@ -9,9 +9,10 @@ import type { ExperimentAggregates } from '../experiments/aggregates.ts';
 import type { BaselineChoice, ExperimentStore } from '../experiments/experimentStore.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { levelOfEach } from '../statistics/levelOfEach.ts';
 import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest } from './gate.ts';
 import { allFailed, checkOfDrop, checkOfFailedRows, checkOfLimit, unlessTooFewScored } from './gateChecks.ts';
-import { levelOfEach, worstStatus } from './gateDecision.ts';
+import { worstStatus } from './gateDecision.ts';
 import { mustHaveEnded } from './mustHaveEnded.ts';
 import { scoredRows, warningOfScores, whyValuesLack } from './scoredRows.ts';
 
@@ -20,7 +21,7 @@ export interface GateDeps extends SidesDeps, MetricsDeps {
   lastFinished: ExperimentStore['lastFinished'];
   /** By metric, values that are still to be computed. */
   waiting(run: RunRef): Promise<ReadonlyMap<string, number>>;
-  /** What its rows come to now; undefined where it is gone. */
+  /** Returns the aggregates of its rows now; undefined where it is gone. */
   aggregatesNow(experimentId: string, failedRows: FailedRows | undefined): Promise<ExperimentAggregates | undefined>;
 }
 
@@ -138,7 +139,7 @@ async function sides(
   if (rows === failed)
     throw invalid(
       ['body', 'baseline'],
-      `all ${rows} rows of the baseline ${shown(found.baseline)} failed, so there is nothing to hold an experiment against: name another`,
+      `all ${rows} rows of the baseline ${quotedName(found.baseline)} failed, so there is nothing to hold an experiment against: name another`,
       'baseline_failed',
     );
   const { series } = experiment.experiment;
@@ -185,7 +186,7 @@ function inWords(choice: BaselineChoice, series: string): string {
 
 const isOtherSeries = ({ name }: BaselineChoice, series: string): boolean => name !== undefined && name !== series;
 
-const shown = ({ experiment }: Side): string => JSON.stringify(experiment.name);
+const quotedName = ({ experiment }: Side): string => JSON.stringify(experiment.name);
 
 /** @throws ServiceError `Conflict` */
 function mustBeWhole({ experiment, outline }: Side): void {
@@ -241,7 +242,7 @@ async function metricsOf(
       if (values !== undefined)
         throw new ServiceError(
           'Conflict',
-          `${shown(side)} has ${values} values of ${known.name} still to be computed: wait for them`,
+          `${quotedName(side)} has ${values} values of ${known.name} still to be computed: wait for them`,
         );
     }
   return found;
@@ -280,7 +281,7 @@ function comparisonOf({ id }: ComparedMetric, compared: readonly ComparisonAnswe
   return found;
 }
 
-/** What is wrong with a comparison stands elsewhere in its own request. */
+/** Throws the problem of a comparison at its place in the request of the gate. */
 function asOfBaseline(err: unknown): never {
   if (!(err instanceof RequestInvalid)) throw err;
   throw new RequestInvalid(err.items.map((item) => ({ ...item, loc: ['body', 'baseline'] })));

@@ -1,19 +1,20 @@
 import type { ComparedMetric } from '../comparison/comparedMetrics.ts';
 import type { Comparison } from '../comparison/comparison.ts';
-import { numberFormat } from '../comparison/inWords.ts';
-import type { GateStatus, Scored } from './gateDecision.ts';
+import { comparedFigure } from '../figures/comparedFigure.ts';
+import type { GateStatus } from '../wire/experimentGate.ts';
+import type { Scored } from './gateDecision.ts';
 
 const rowsOf = (count: number): string => `${count} ${count === 1 ? 'row' : 'rows'}`;
 
 export function reasonOfDrop(
-  { name, unit }: ComparedMetric,
+  { name }: ComparedMetric,
   limit: number,
   compared: Comparison,
   { status, rowsToDecide }: { status: GateStatus; rowsToDecide: number | null },
   gaps: readonly string[],
 ): string {
   const { baseline, other, difference, interval, pairs, missing, warnings } = compared;
-  const show = numberFormat(compared, { unit });
+  const show = comparedFigure(compared);
   if (difference === null || interval === null || baseline.mean === null || other.mean === null) {
     const why = missing > 0 ? `${rowsOf(missing)} have one on one side only` : 'no row has one';
     if (gaps.length > 0) return `${name} cannot be compared: ${gaps.join('; ')}`;
@@ -41,7 +42,7 @@ export function reasonOfLimit(
   found: { rule: 'min' | 'max'; limit: number; value: number | null; rows: number; isYesOrNo: boolean; why: string | undefined },
 ): string {
   const { rule, limit, value, rows, isYesOrNo, why } = found;
-  const show = numberFormat({ type: isYesOrNo ? 'boolean' : 'number' }, { unit });
+  const show = comparedFigure({ type: isYesOrNo ? 'boolean' : 'number', unit });
   const wanted = rule === 'min' ? `at least ${show.value(limit)}` : `at most ${show.value(limit)}`;
   return value === null
     ? `${name} has no value, and must be ${wanted}${why === undefined ? '' : `; ${why}`}`

@@ -14,7 +14,7 @@ export function scoredRows(made: MadeOf | undefined): Scored {
   };
 }
 
-/** Of values that are not there although their rows did not fail: a judge that breaks makes no failed rows. */
+/** Warns of rows without a value that did not fail: a judge that breaks makes no failed rows. */
 export function warningOfScores(metric: string, made: MadeOf | undefined): string[] {
   if (!made) return [];
   // A metric needs no values of rows that it does not apply to; where these are most, the figure is of few.

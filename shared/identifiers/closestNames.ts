@@ -1,4 +1,4 @@
-import { editDistance } from '../metrics/editDistance.ts';
+import { editDistance } from './editDistance.ts';
 
 /** Longer texts are cut: what is typed wrong is no book. */
 const MAX_CHARACTERS = 255;

@@ -43,13 +43,13 @@ const ranges: Record<Exclude<AddressKind, 'public'>, AddressRanges> = {
   ]),
 };
 
-/** What else there is of IPv6 is reserved: `::`, NAT64 (64:ff9b::/96 and 64:ff9b:1::/48), multicast, ranges that nobody has yet. */
+/** All other IPv6 addresses are reserved: `::`, NAT64 (64:ff9b::/96 and 64:ff9b:1::/48), multicast, ranges that are not assigned yet. */
 const globalUnicast = addressRanges(['2000::/3']);
 const mapped = addressRanges(['::ffff:0:0/96']);
 
 /**
- * What kind of address this is, and the address that the rules are about. An IPv4 address inside an IPv6 one is judged as itself, or it would
- * walk past every rule: a translator or a tunnel may deliver it.
+ * Returns the kind of an address, and the address that the rules judge. An IPv4 address inside an IPv6 one is judged as itself: a translator or a
+ * tunnel may deliver the request there, past every rule.
  */
 export function addressKind(address: string): { range: AddressKind; judged: string } {
   const bare = address.replace(/%.*$/, '');
@@ -67,7 +67,7 @@ function rangeIn(address: string): Exclude<AddressKind, 'public'> | undefined {
   return (['metadata', 'loopback', 'private', 'reserved'] as const).find((range) => ranges[range].has(address));
 }
 
-/** What a translator or tunnel may take for the IPv4 address in this one: where a range has several forms, each of them. */
+/** Lists the IPv4 addresses that a translator or tunnel may see in this one. Where a range has several forms, it lists each of them. */
 function embeddedIpv4(address: string): string[] {
   const bytes = ipv6Words(address).flatMap((word) => [word >> 8, word & 255]);
   const at = (start: number) => bytes.slice(start, start + 4).join('.');

@@ -18,7 +18,7 @@ export const ProviderSettings = z.discriminatedUnion('provider', [
 ]);
 export type ProviderSettings = z.output<typeof ProviderSettings>;
 
-/** What a caller with this role on an integration may do with it, as replies say it. */
+/** Lists the actions on an integration, and says of each if a caller with this role may do it. */
 function permissionsOf(role: ProjectRole | undefined) {
   return (['update', 'delete', 'share', 'read_secrets'] as const).map((action) => {
     const allowed = role !== undefined && mayOnAsset(role, action);
@@ -26,7 +26,8 @@ function permissionsOf(role: ProjectRole | undefined) {
   });
 }
 
-export function toRecord(integration: Integration, role: ProjectRole | undefined) {
+/** @param userId whose choice is shown */
+export function toRecord(integration: Integration, role: ProjectRole | undefined, userId: string) {
   return {
     id: integration.id,
     permissions: permissionsOf(role),
@@ -35,8 +36,8 @@ export function toRecord(integration: Integration, role: ProjectRole | undefined
     created_at: integration.createdAt.toISOString(),
     updated_at: integration.updatedAt.toISOString(),
     created_by: integration.createdBy,
-    is_selected: false,
-    is_disabled: false,
+    is_selected: integration.selectedBy.includes(userId),
+    is_disabled: integration.disabledBy.includes(userId),
   };
 }
 
@@ -59,7 +60,7 @@ export async function findCustom(store: IntegrationStore, name: string) {
 }
 
 /** @throws ServiceError `IntegrationNotFound` */
-export async function findById(store: IntegrationStore, id: string): Promise<Integration> {
+export async function findById(store: Pick<IntegrationStore, 'list'>, id: string): Promise<Integration> {
   const found = (await store.list()).find((one) => one.id === id);
   if (found) return found;
   throw new ServiceError('IntegrationNotFound', `no integration has the id ${id}`);

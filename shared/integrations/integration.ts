@@ -35,7 +35,7 @@ const secretFields = ['token', 'apiKeyValue', 'headers', 'initKwargs'] as const;
 export type SecretField = (typeof secretFields)[number];
 export type Secrets = Partial<Record<SecretField, string>>;
 
-/** What is kept of an integration beside its identity. */
+/** The stored settings of an integration beside its identity. */
 export const IntegrationContent = z.discriminatedUnion('provider', [
   z.object({ provider: z.literal('custom'), config: CustomConfig }),
   ...tokenProviders.map(({ name, stored }) => z.object({ provider: z.literal(name), config: stored })),
@@ -53,9 +53,13 @@ export type Integration = IntegrationContent & {
   /** The slug of a custom integration, the provider's name otherwise. */
   name: string;
   sealed: Secrets;
-  /** What its calls may use, over all workers; null where nothing is set. */
+  /** The limits of its calls, over all workers; null where none is set. */
   limits: Partial<CallLimits> | null;
   prices: readonly OwnPrice[];
+  /** Users whose calls take it before others. */
+  selectedBy: readonly string[];
+  /** Users whose calls do not use it. */
+  disabledBy: readonly string[];
   createdBy: string;
   createdAt: Date;
   updatedAt: Date;
@@ -70,7 +74,15 @@ const StoredRate = z.union([
 export const customFirst = (integrations: readonly Integration[]): Integration[] =>
   [...integrations].sort((a, b) => Number(a.provider !== 'custom') - Number(b.provider !== 'custom'));
 
-/** What a model costs through an integration, from a time on. The parts of `rates` are those of shared/prices. */
+/** The integrations that calls for a user may use, those of their choice first. @param userId absent: no user in particular */
+export function usableBy(integrations: readonly Integration[], userId: string | null | undefined): Integration[] {
+  if (!userId) return [...integrations];
+  return integrations
+    .filter(({ disabledBy }) => !disabledBy.includes(userId))
+    .sort((a, b) => Number(b.selectedBy.includes(userId)) - Number(a.selectedBy.includes(userId)));
+}
+
+/** The price of a model through an integration, from a time on. The parts of `rates` are those of shared/prices. */
 export const OwnPrice = z.object({
   model: z.string(),
   /** Canonical time; null: also before any other price of the model. */
@@ -102,13 +114,17 @@ export interface IntegrationStore {
   /** All integrations, oldest first. */
   list(): Promise<Integration[]>;
   find(provider: string, name: string): Promise<Integration | undefined>;
-  /** Creates or replaces in one step: `build` sees what is stored, and nobody else can write this name until its result is. */
+  /** Creates or replaces in one step: `build` sees what is stored. No other call can write this name until its result is stored. */
   save(
     key: { provider: ProviderName; name: string; userId: string },
     build: (existing: Integration | undefined) => IntegrationDraft,
   ): Promise<Integration>;
   /** False when there was none. */
   remove(provider: string, name: string): Promise<boolean>;
+  /** Has the calls of a user take this integration before others, in place of another one of its provider; false when there is none of this id. */
+  select(userId: string, id: string): Promise<boolean>;
+  /** Has the calls of a user leave out the integrations of this provider, or the custom one of this name: those that are made later, too. */
+  disable(userId: string, name: string): Promise<void>;
   /** Replaces the limits; false when there is no such integration. */
   setLimits(id: string, limits: Partial<CallLimits> | null): Promise<boolean>;
   /** Replaces the prices; false when there is no such integration. */

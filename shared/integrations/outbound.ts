@@ -26,8 +26,8 @@ export interface OutboundRules {
  * The only way out to addresses that users supplied.
  *
  * Neither undici nor Node.js takes a rule for the addresses that a request may reach: https://github.com/nodejs/undici/issues/2019 and
- * https://github.com/nodejs/node/issues/55000. Filters for `http.Agent` do not hold for undici, and none tells private ranges that an operator may
- * open from metadata addresses that stay shut. When undici takes a rule for each connection, the checks of connections here go.
+ * https://github.com/nodejs/node/issues/55000. Filters for `http.Agent` do not hold for undici. None of them lets an operator open
+ * private ranges and keeps metadata addresses shut. When undici takes a rule for each connection, the checks of connections here go.
  */
 export interface OutboundGuard {
   /**
@@ -43,8 +43,13 @@ export interface OutboundGuard {
    */
   request(url: string, init: OutboundRequest): Promise<OutboundAnswer>;
   /**
+   * As `request`, for an answer that is read while it comes: resolves when its headers are there. Its parts end with an error as `request` does, and
+   * above `most` bytes. A reader that stops before their end closes the connection.
+   */
+  open(url: string, init: Omit<OutboundRequest, 'reserve'>): Promise<OutboundStream>;
+  /**
    * False for an address in a private range that the rules let in without naming its port: whatever fails there has one message, so that
-   * nobody finds out by errors which ports of a network are open. A name counts by the addresses that it was last connected to.
+   * errors do not show which ports of a network are open. A name counts by the addresses that it was last connected to.
    */
   mayExplain(url: string): boolean;
   /** The same as `fetch`, for code that is not ours: its Response costs several times the CPU. */
@@ -70,9 +75,13 @@ export interface OutboundAnswer {
   bytes: ArrayBuffer;
 }
 
+export interface OutboundStream extends Pick<OutboundAnswer, 'status' | 'headers'> {
+  parts: AsyncGenerator<Uint8Array, void>;
+}
+
 const CONNECT_TIMEOUT_MS = 10_000;
 const SAVE_TIME_LOOKUP_MS = 2_000;
-/** Of an answer that is read by code that is not ours: handlers of models, tokens. */
+/** The largest answer for code that is not ours: handlers of models, tokens. */
 const FETCHED_BYTES = 16 * 1024 * 1024;
 /** Answers up to this size are read without a look at what others hold. */
 export const SMALL_ANSWER_BYTES = 64 * 1024;
@@ -144,7 +153,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     bodyTimeout: 0,
   });
 
-  // What can be known of an address without resolving its name does not change: thousands of calls go to the same one.
+  // An address is parsed once: thousands of calls go to the same one.
   const targets = new LRUCache<string, { origin: string; path: string }>({ max: MAX_TARGETS });
   const targetOf = (text: string) => {
     const known = targets.get(text);
@@ -164,27 +173,61 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     }
   };
 
-  const request: OutboundGuard['request'] = async (to, { method, headers, body, signal, most, reserve }) => {
+  /** As `fetch` would say it, so that its callers need to know one form only. */
+  const failureOf = (err: unknown, signal: AbortSignal | null): unknown =>
+    signal?.aborted ? signal.reason : (refusedCause(err) ?? new TypeError('fetch failed', { cause: err }));
+
+  /** An answer whose body is still to be read. */
+  const begun = async (to: string, { method, headers, body, signal }: Omit<OutboundRequest, 'most' | 'reserve'>) => {
     const target = targetOf(to);
+    const answer = await agent.request({
+      ...target,
+      method: method as Dispatcher.HttpMethod,
+      headers: { ...headers, 'accept-encoding': 'identity' },
+      body,
+      signal,
+    });
+    const { statusCode: status } = answer;
+    if (status >= 300 && status < 400 && answer.headers.location !== undefined) {
+      await answer.body.dump();
+      if (!mayExplain(to)) throw new Error('a redirect');
+      throw new OutboundRefused(`${target.origin} answered with a redirect (${status}); redirects are not followed`);
+    }
+    return answer;
+  };
+
+  const request: OutboundGuard['request'] = async (to, init) => {
     try {
-      const answer = await agent.request({
-        ...target,
-        method: method as Dispatcher.HttpMethod,
-        headers: { ...headers, 'accept-encoding': 'identity' },
-        body,
-        signal,
-      });
-      const { statusCode: status } = answer;
-      if (status >= 300 && status < 400 && answer.headers.location !== undefined) {
-        await answer.body.dump();
-        if (!mayExplain(to)) throw new Error('a redirect');
-        throw new OutboundRefused(`${target.origin} answered with a redirect (${status}); redirects are not followed`);
-      }
-      return { status, headers: answer.headers, bytes: await readWithin(answer, most, reserve) };
+      const answer = await begun(to, init);
+      return {
+        status: answer.statusCode,
+        headers: answer.headers,
+        bytes: await readWithin(answer, init.most, init.reserve),
+      };
     } catch (err) {
-      if (signal?.aborted) throw signal.reason;
-      // As `fetch` would say it, so that its callers need to know one form only.
-      throw refusedCause(err) ?? new TypeError('fetch failed', { cause: err });
+      throw failureOf(err, init.signal);
+    }
+  };
+
+  const open: OutboundGuard['open'] = async (to, init) => {
+    const { signal, most } = init;
+    try {
+      const answer = await begun(to, init);
+      const parts = async function* () {
+        let size = 0;
+        try {
+          for await (const part of answer.body as AsyncIterable<Uint8Array>) {
+            size += part.length;
+            if (size > most) throw new errors.ResponseExceededMaxSizeError();
+            yield part;
+          }
+        } catch (err) {
+          throw failureOf(err, signal);
+        }
+      };
+      return { status: answer.statusCode, headers: answer.headers, parts: parts() };
+    } catch (err) {
+      throw failureOf(err, signal);
     }
   };
 
@@ -198,6 +241,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
       }
     },
     request,
+    open,
     mayExplain,
     fetch: async (input, init = {}) => {
       const headers = new Headers(init.headers);

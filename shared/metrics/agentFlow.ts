@@ -1,4 +1,5 @@
 import { JUDGED_AGENT } from './groups.ts';
+import { judgePrompt } from './judging/judgePrompt.ts';
 import { judgeSteps } from './judging/judgeSteps.ts';
 import type { Metric } from './metric.ts';
 
@@ -7,8 +8,5 @@ export const agentFlow: Metric = {
   label: 'Agent Flow',
   description: 'A judge finds that the steps of the agent follow from each other.',
   ...JUDGED_AGENT,
-  score: judgeSteps(
-    'Decide whether the steps of the agent make sense as a whole: each follows from what was known before it, they come in an order that works, results and errors of tools are taken up, ' +
-      'and the output agrees with them. The verdict is true when the way is right throughout.',
-  ),
+  score: judgeSteps(judgePrompt('agentFlow').task),
 };

@@ -1,6 +1,6 @@
+import { percentile } from '../statistics/percentile.ts';
 import type { RollUpMethod } from '../wire/scorers.ts';
 import type { ScoreValue } from './metric.ts';
-import { percentile } from './percentile.ts';
 
 /** The values of one metric over many records, summed up. A member is null where it has no meaning for the metric or there is nothing to sum up. */
 export interface MetricAggregates {
@@ -18,25 +18,28 @@ export interface MetricAggregates {
   p99: number | null;
   /** Booleans, texts and labels to how often they came. Most frequent first, but keys that are whole numbers: an object puts them before all others. */
   valueDistribution: Record<string, number> | null;
+  /** The standard deviation of the numbers, of a sample; only the record store says it, and only of two and more. */
+  deviation?: number | null;
 }
 
 /** More different values than this are no distribution to look at (and would be a large object): the most frequent ones are kept. */
 export const MAX_DISTINCT = 200;
 
-/** What a metric without values has. */
+/** Aggregates of a metric without values. */
 export const noAggregates: MetricAggregates = {
   ...{ avg: null, sum: null, min: null, max: null, count: 0, pct: null },
   ...{ p50: null, p90: null, p95: null, p99: null, valueDistribution: null },
 };
 
 /**
- * Sums up the values of a metric. Booleans count as 1 and 0; texts and lists of labels have a count and a distribution only. Where there are numbers
- * the others are not in `count`. No values: count 0, all else null. The record store sums up in the same way.
+ * Sums up the values of a metric. Booleans count as 1 and 0, a list of them as its share of true; texts and lists of labels have a count and a
+ * distribution only. Where there are numbers the others are not in `count`. No values: count 0, all else null. The record store sums up in the same way.
  */
 export function aggregate(values: readonly (ScoreValue | null)[]): MetricAggregates {
   const numbers: number[] = [];
   const [booleans, categories]: [boolean[], ScoreValue[]] = [[], []];
-  for (const value of values) {
+  for (const given of values) {
+    const value = areBooleans(given) ? shareOfTrue(given) : given;
     if (value === null || (typeof value === 'number' && !Number.isFinite(value))) continue;
     // `+ 0` turns -0 into 0, which is what JSON and the stores make of it
     if (typeof value === 'number' || typeof value === 'boolean') numbers.push(Number(value) + 0);
@@ -62,11 +65,19 @@ export function aggregate(values: readonly (ScoreValue | null)[]): MetricAggrega
   };
 }
 
+/** True of a list of booleans that has members. */
+export const areBooleans = (value: unknown): value is boolean[] =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'boolean');
+
+/** The number that stands for a list of booleans, in [0, 1]. */
+export const shareOfTrue = (flags: readonly boolean[]): number => flags.filter(Boolean).length / flags.length;
+
 /** How often each value came, as text; a list counts once for each of its different members. */
 export function countValues(values: readonly ScoreValue[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values)
-    for (const text of Array.isArray(value) ? new Set(value) : [String(value)]) counts.set(text, (counts.get(text) ?? 0) + 1);
+    for (const text of Array.isArray(value) ? new Set(value.map(String)) : [String(value)])
+      counts.set(text, (counts.get(text) ?? 0) + 1);
   return counts;
 }
 
@@ -114,4 +125,6 @@ export interface TrialFigures {
   spread: number | null;
   /** The average share of a row's trials that have its most frequent value, in (0, 1]; 1 where all trials of each row agree. */
   agreement: number;
+  /** The standard deviation of the averages of each row; null of fewer than two, absent in what earlier releases have stored. */
+  deviation?: number | null;
 }

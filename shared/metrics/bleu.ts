@@ -1,5 +1,5 @@
+import { type Pieces, pieceByPiece } from '../concurrency/pieces.ts';
 import { SIMILARITY } from './groups.ts';
-import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric, Score } from './metric.ts';
 import { NO_REFERENCE } from './reasons.ts';
 import { wordsIn } from './words.ts';
@@ -14,7 +14,7 @@ export const bleu: Metric = {
   description:
     'BLEU of the output against the reference output: up to 4 words in a row, smoothed by one count above single words, with brevity penalty.',
   ...SIMILARITY,
-  score: ({ output, datasetOutput }, { signal }) => inPieces(scorePieces(output, datasetOutput), signal),
+  score: ({ output, datasetOutput }, { signal }) => pieceByPiece(scorePieces(output, datasetOutput), signal),
 };
 
 function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {

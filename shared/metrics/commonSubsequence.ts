@@ -1,4 +1,4 @@
-import type { Pieces } from './inPieces.ts';
+import type { Pieces } from '../concurrency/pieces.ts';
 
 const BLOCK = 32;
 /** Steps of 32 cells between two yields: about 0.2 ms. */

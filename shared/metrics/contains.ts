@@ -1,6 +1,6 @@
+import { type Pieces, pieceByPiece } from '../concurrency/pieces.ts';
 import { foldCase } from '../identifiers/foldCase.ts';
 import { REFERENCE } from './groups.ts';
-import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric } from './metric.ts';
 import { NO_REFERENCE } from './reasons.ts';
 import { normalized } from './words.ts';
@@ -18,15 +18,15 @@ export const contains: Metric = {
     if (datasetOutput === null || datasetOutput.trim() === '') return { notApplicable: NO_REFERENCE };
     if (output === null) return { notApplicable: 'the record has no output' };
     const [text, wanted] = [output, datasetOutput.trim()].map((one) => normalized(foldCase(one))) as [string, string];
-    return { value: await inPieces(includesPieces(text, wanted), signal) };
+    return { value: await pieceByPiece(includesPieces(text, wanted), signal) };
   },
 };
 
 /**
- * Whether a text includes another, in pieces and in a time that grows with their lengths (Knuth, Morris and Pratt 1977). `String.includes` takes the
+ * Tells whether a text includes another, in pieces and in a time that grows with their lengths (Knuth, Morris and Pratt 1977). `String.includes` takes the
  * product of both for texts that repeat themselves: 15 s for 100,000 characters in 2,000,000.
  */
-function* includesPieces(text: string, wanted: string): Pieces<boolean> {
+export function* includesPieces(text: string, wanted: string): Pieces<boolean> {
   // For each place in `wanted` how much of its beginning also ends there.
   const border = new Int32Array(wanted.length);
   const next = (matched: number, unit: number): number => {

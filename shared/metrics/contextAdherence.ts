@@ -1,6 +1,7 @@
 import { JUDGED_QUALITY } from './groups.ts';
 import { yesNo } from './judging/answerForms.ts';
 import { askJudge } from './judging/askJudge.ts';
+import { judgePrompt } from './judging/judgePrompt.ts';
 import { contextOf, inputOf, outputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
@@ -18,10 +19,7 @@ export const contextAdherence: Metric = {
     if (!context) return { notApplicable: 'the record has neither retrieved context nor input' };
     return askJudge(
       {
-        task:
-          'Decide whether every claim of the output is supported by the context. A claim is supported when the context states it or it follows from the context directly. ' +
-          'What is true but not in the context is not supported. Greetings and statements that the context lacks an answer need no support. ' +
-          'The verdict is true when all claims are supported, false when at least one is not.',
+        task: judgePrompt('contextAdherence').task,
         material: [{ ...context, name: 'context' }, output],
         answer: yesNo,
       },

@@ -1,5 +1,6 @@
 import { JUDGED_QUALITY } from './groups.ts';
 import { judgeAnswer } from './judging/judgeAnswer.ts';
+import { judgePrompt } from './judging/judgePrompt.ts';
 import type { Metric } from './metric.ts';
 
 export const conversationQuality: Metric = {
@@ -7,8 +8,5 @@ export const conversationQuality: Metric = {
   label: 'Conversation Quality',
   description: 'A judge finds that the user was served well.',
   ...JUDGED_QUALITY,
-  score: judgeAnswer(
-    'Decide whether the user who wrote the input would leave satisfied with the output: it understands what they want, helps them with it, stays polite and coherent, and leaves them neither stuck nor annoyed. ' +
-      'The verdict is true when a reasonable user would be satisfied.',
-  ),
+  score: judgeAnswer(judgePrompt('conversationQuality').task),
 };

@@ -1,7 +1,7 @@
 import { noScale, UNIT_RANGE } from '../wire/metricScale.ts';
 import type { Metric } from './metric.ts';
 
-/** What the metrics of one kind have in common, so that each file says only what is its own. */
+/** The parts that all metrics of one kind share, so that each file says only what is its own. */
 type Common = Pick<
   Metric,
   | 'groupLabel'
@@ -16,6 +16,7 @@ type Common = Pick<
   | 'needs'
   | 'needsReference'
   | 'readsSpans'
+  | 'needsParts'
 >;
 
 /** Right or wrong against the dataset row's reference output. Scored on the trace, so that a row has one value whatever spans it has. */
@@ -75,7 +76,7 @@ export const JUDGED_QUALITY: Common = {
 };
 
 /** A yes/no question about what an agent did, step by step; yes is good. */
-export const JUDGED_AGENT: Common = { ...JUDGED_QUALITY, groupLabel: 'Agentic Metrics', readsSpans: true };
+export const JUDGED_AGENT: Common = { ...JUDGED_QUALITY, groupLabel: 'Agentic Metrics', readsSpans: true, needsParts: ['steps'] };
 
 /** A yes/no question about SQL that a model wrote; yes is good. */
 export const JUDGED_SQL: Common = { ...JUDGED_QUALITY, groupLabel: 'SQL Metrics' };
@@ -90,6 +91,7 @@ export const JUDGED_RETRIEVAL: Common = {
   rollUp: 'average',
   threshold: { buckets: [0.4, 0.8], displayValueLevels: ['Low', 'Medium', 'High'] },
   readsSpans: true,
+  needsParts: ['context'],
 };
 
 /** A harm rated by a judge as a fraction in [0, 1]; lower is better. */

@@ -2,7 +2,10 @@ import { actionAdvancement } from './actionAdvancement.ts';
 import { actionCompletion } from './actionCompletion.ts';
 import { agentEfficiency } from './agentEfficiency.ts';
 import { agentFlow } from './agentFlow.ts';
+import { audioForms } from './audioForms.ts';
 import { bleu } from './bleu.ts';
+import { chunkAttributionUtilization } from './chunkAttributionUtilization.ts';
+import { chunkRelevance } from './chunkRelevance.ts';
 import { completeness } from './completeness.ts';
 import { contains } from './contains.ts';
 import { contextAdherence } from './contextAdherence.ts';
@@ -29,6 +32,7 @@ import { outputTone } from './outputTone.ts';
 import { outputToxicity } from './outputToxicity.ts';
 import { precisionAtK } from './precisionAtK.ts';
 import { promptInjection } from './promptInjection.ts';
+import { promptPerplexity } from './promptPerplexity.ts';
 import { reasoningCoherence } from './reasoningCoherence.ts';
 import { rouge } from './rouge.ts';
 import { similarity } from './similarity.ts';
@@ -40,6 +44,12 @@ import { toolErrorRate } from './toolErrorRate.ts';
 import { toolSelectionQuality } from './toolSelectionQuality.ts';
 import { totalTokens } from './totalTokens.ts';
 import { toxicity } from './toxicity.ts';
+import { tunedForms } from './tunedForms.ts';
+import { uncertainty } from './uncertainty.ts';
+import { userIntentChange } from './userIntentChange.ts';
+import { visionForms } from './visionForms.ts';
+import { visualFidelity } from './visualFidelity.ts';
+import { visualQuality } from './visualQuality.ts';
 
 /** Every built-in metric, in the order in which the catalogs list them. */
 export const builtinMetrics: readonly Metric[] = [
@@ -63,8 +73,11 @@ export const builtinMetrics: readonly Metric[] = [
   contextRelevance,
   contextPrecision,
   precisionAtK,
+  chunkRelevance,
+  chunkAttributionUtilization,
   reasoningCoherence,
   conversationQuality,
+  userIntentChange,
   actionCompletion,
   actionAdvancement,
   agentEfficiency,
@@ -84,4 +97,11 @@ export const builtinMetrics: readonly Metric[] = [
   inputTone,
   outputTone,
   promptInjection,
+  uncertainty,
+  promptPerplexity,
+  visualFidelity,
+  visualQuality,
+  ...visionForms,
+  ...audioForms,
+  ...tunedForms,
 ];

@@ -1,6 +1,8 @@
+import type { PythonScore } from '../codeMetrics/codeSandbox.ts';
+import type { PythonRecord } from '../codeMetrics/recordForPython.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
-import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
+import type { MetricNeed, MultimodalCapability, OutputType, RollUpMethod } from '../wire/scorers.ts';
 
 /** One record laid flat for scoring. Texts are what the record's columns show; null where the record has none. */
 export interface ScoredRecord {
@@ -11,15 +13,19 @@ export interface ScoredRecord {
   /** The dataset row's question and its reference answer. */
   datasetInput: string | null;
   datasetOutput: string | null;
-  /** What the dataset row says beside them; of a span without any, its trace's. */
+  /** Metadata of the dataset row. A span without any has those of its trace. */
   datasetMetadata?: Readonly<Record<string, string>>;
   metadata: Record<string, unknown>;
-  /** Of a span: the metadata of its trace. */
+  /** Metadata of the trace of a span. */
   traceMetadata?: Record<string, unknown>;
   durationNs: number | null;
   inputTokens: number | null;
   outputTokens: number | null;
   totalTokens: number | null;
+  /** US dollars; null where the cost is not known. */
+  costUsd?: number | null;
+  /** True when its cost is in the sum of its trace. */
+  countsCost?: boolean;
   /** True when its tokens are in the sums of its trace; absent: those of a model call are. */
   countsTokens?: boolean;
   errorMessage: string | null;
@@ -29,24 +35,32 @@ export interface ScoredRecord {
   /** Characters of the whole texts, where `input` or `output` is the beginning alone: of records below another that are long. */
   inputLength?: number;
   outputLength?: number;
-  /** Of a span below another one: the name of that. */
+  /** Name of the span above a span. */
   parentName?: string;
+  /** Kinds of file that the record names by their ids: `image`, `audio` …; absent where it names none. */
+  fileModalities?: readonly string[];
   /** The cells of its row by the names of their columns, where the scorer was given them. */
   rowValues?: Readonly<Record<string, unknown>>;
   /** True of the trace of a dataset row. */
   isRow?: boolean;
+  /** The values of the metrics that the one which scores it requires, by the names that it has for them; null where there is none. */
+  requiredScores?: Readonly<Record<string, ScoreValue | null>>;
   /** The spans below a trace (or below a span) at any depth, in order of their start, where the scorer was given them. */
   spans?: readonly ScoredRecord[];
-  /** Of a session: its traces in order of their start, with their spans where the scorer was given those. */
+  /** Traces of a session in order of their start, with their spans where the scorer was given those. */
   traces?: readonly ScoredRecord[];
 }
 
 export interface JudgeRequest {
   system?: string;
   prompt: string;
+  /** Images that follow the prompt, as data URLs. */
+  images?: readonly string[];
+  /** Texts whose embeddings are asked for in place of an answer to the prompt: the answer's text is a JSON list of them. */
+  embeds?: readonly string[];
   /** JSON Schema of the wanted answer: for models that can be held to one; the others follow the words of the prompt. */
   schema?: Record<string, unknown>;
-  /** Which of several judges is asked, from 0. */
+  /** Number of the judge that is asked, from 0. */
   judge?: number;
   signal: AbortSignal;
 }
@@ -60,9 +74,9 @@ export interface JudgeAnswer {
   /** Why the model ended, in its provider's word; null where that does not say. */
   finishReason?: string | null;
   reasoningTokens?: number | null;
-  /** What the model thought before it answered; null where nothing is shown of it. */
+  /** Thoughts of the model before its answer; null where nothing is shown of them. */
   reasoning?: string | null;
-  /** What was sent otherwise than it was asked for, because the judge's endpoint does not take it so. */
+  /** Parts of the request that were sent otherwise than asked for, because the judge's endpoint does not take them so. */
   adjustments?: readonly string[];
 }
 
@@ -71,18 +85,21 @@ export class NotNow extends Error {
   override readonly name = 'NotNow';
 }
 
-/** What a metric may use beside the record: a judge model handed in, so that no metric knows a provider. */
+/** Parts that a metric may use beside the record. The judge model is handed in, so that no metric knows a provider. */
 export interface ScoreContext {
   /** @throws NotNow, and whatever the judge's provider fails with */
   complete(request: JudgeRequest): Promise<JudgeAnswer>;
-  /** Whether a judge whose answer cannot be read is asked once more. */
+  /** Runs Python code that a user wrote, where it reaches nothing; absent where no code is run. @throws the reason of `signal` */
+  runPython?(code: string, record: PythonRecord): Promise<PythonScore>;
+  /** True to ask a judge once more whose answer cannot be read. */
   asksAgain?: boolean;
   signal: AbortSignal;
 }
 
-export type ScoreValue = number | boolean | string | string[];
+/** A list of booleans has one for each document that was retrieved; among figures it counts as its share of true. */
+export type ScoreValue = number | boolean | string | string[] | boolean[];
 
-/** What judging cost, added up over all calls of one score. */
+/** Usage of judges, added up over all calls of one score. */
 export interface JudgeUsage {
   calls: number;
   model: string;
@@ -91,7 +108,7 @@ export interface JudgeUsage {
   outputTokens: number | null;
   /** Null when the price of a call is unknown. */
   costUsd: number | null;
-  /** What calls were sent otherwise than they were asked for. */
+  /** Parts of calls that were sent otherwise than asked for. */
   adjustments?: readonly string[];
 }
 
@@ -120,6 +137,8 @@ export interface Metric extends MetricScale {
   description: string;
   groupLabel: string;
   dataType: MetricDataType;
+  /** True where each value is a list of booleans. */
+  isList?: true;
   /** How the value is shown; a `percentage` is stored as a fraction in [0, 1]. */
   dataUnit: MetricDataUnit | null;
   outputType: OutputType;
@@ -135,5 +154,11 @@ export interface Metric extends MetricScale {
   readsRow?: true;
   /** True when only a row with a reference output has a value. */
   needsReference: boolean;
+  /** Parts that a record must have beside the others. Without them the metric is not applicable. */
+  needsParts?: readonly MetricNeed[];
+  /** The medium that it looks at beside texts. */
+  multimodal?: MultimodalCapability;
+  /** Name of the metric whose judge or code computes this one, which clients know as a small tuned model. */
+  tunedFormOf?: string;
   score(record: ScoredRecord, context: ScoreContext): Score | Promise<Score>;
 }

@@ -3,7 +3,7 @@ import type { Metric } from './metric.ts';
 
 /** The column of a metric's values, for the catalogs, filters and sorts. */
 export function metricColumn(metric: Metric): ColumnDef {
-  const list = metric.dataType === 'string_list';
+  const list = metric.dataType === 'string_list' || metric.isList === true;
   return {
     id: `metrics/${metric.name}`,
     label: metric.label,
@@ -15,7 +15,8 @@ export function metricColumn(metric: Metric): ColumnDef {
     kinds: [],
     source: { at: 'metric', metric: metric.name },
     sortable: !list,
-    filterable: true,
+    // No filter is about several booleans.
+    filterable: !metric.isList,
     optional: false,
     ...(list ? { multiValued: true } : {}),
     rollUpMethod: metric.rollUp,

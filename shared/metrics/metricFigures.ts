@@ -1,11 +1,11 @@
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { ScoreValue } from './metric.ts';
 
-/** What a row that failed counts as in the figures of a metric that has no value of it: not at all, or as the worst value there is. */
+/** How a failed row without a value counts in the figures of a metric: not at all, or as the worst value there is. */
 export type FailedRows = 'omit' | 'worst';
 
 /**
- * What the figures of a metric are made of. Records are counted that say something of the metric, and rows of which none does: each once, as a value, or
+ * The counts behind the figures of a metric. Records are counted that say something of the metric, and rows of which none does: each once, as a value, or
  * as why there is none.
  */
 export interface MetricCounts {
@@ -31,11 +31,11 @@ export interface GapReason {
 /** How the rows that failed count in a figure. */
 export interface FailedRowsCount {
   failedRows: FailedRows;
-  /** What each of those without a value counts as; null where they are left out. */
+  /** Value of each row without one; null where these rows are left out. */
   worst: number | null;
 }
 
-/** What one row, its trace and spans, has of a metric. */
+/** Values of a metric in one row, its trace and spans. */
 export interface RowOfMetric {
   isFailed: boolean;
   /** Without those that are rolled up: they are made of the others. */
@@ -56,7 +56,7 @@ export function failedRowsOf(chosen: FailedRows, scale: MetricScale): FailedRows
   return worst === undefined ? { failedRows: 'omit', worst: null } : { failedRows: 'worst', worst };
 }
 
-/** What fills the place of a missing value: of a metric of booleans a boolean. */
+/** Returns what fills the place of a missing value: of a metric of booleans a boolean. */
 export const filling = (worst: number, isBoolean: boolean): number | boolean => (isBoolean ? worst !== 0 : worst);
 
 /** Counts what rows have of a metric. The record store counts in the same way. */
@@ -80,7 +80,7 @@ function countResults(rows: readonly RowOfMetric[]): MetricCounts {
 }
 
 /**
- * What the figures of a metric over rows are made of: the values, and those that stand for failed rows.
+ * Returns what the figures of a metric over rows are made of: the values, and those that stand for failed rows.
  * @param isBoolean where no value says it
  */
 export function figuresOf(
@@ -98,7 +98,7 @@ export function figuresOf(
   return { values: [...values, ...filled], counts };
 }
 
-/** Of several groups of rows together. */
+/** Adds up the counts of two groups of rows. */
 export const addCounts = (one: MetricCounts, other: MetricCounts): MetricCounts => ({
   values: one.values + other.values,
   missing: one.missing + other.missing,

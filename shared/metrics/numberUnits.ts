@@ -76,23 +76,23 @@ const names = (rows: readonly Row[]): string => rows.map(([, own]) => own).join(
 const ONE = `(?:${names(ROWS)})[23]?`;
 const IN_CJK = '円|元|원';
 
-/** What a unit behind a number looks like: `km`, `m2`, `km/h`, `€`. A `$` behind a number closes a formula, and is none. */
+/** Pattern of a unit behind a number: `km`, `m2`, `km/h`, `€`. A `$` behind a number closes a formula, and is none. */
 export const UNIT_AFTER = `(?:${IN_CJK}|(?:${ONE}(?:\\s?(?:/|per\\s)\\s?${ONE})?|${names(CURRENCIES).replace('US\\$|\\$|', '')})(?![\\p{L}\\p{N}]))`;
 
 const find = (rows: readonly Row[], written: string): Row | undefined =>
   rows.find(([, own]) => new RegExp(`^(?:${own})$`, 'u').test(written)) ??
   rows.find(([, own]) => new RegExp(`^(?:${own})$`, 'iu').test(written));
 
-const known = new Map<string, NumberUnit | undefined>();
+const unitsByName = new Map<string, NumberUnit | undefined>();
 
 /** The unit that a text names, such as `km`, `cm2`, `km/h`, `$` or `EUR`; undefined where there is none of that name. */
 export function unitOf(written: string): NumberUnit | undefined {
   const name = written.trim();
-  if (!known.has(name)) {
+  if (!unitsByName.has(name)) {
     const unit = read(name);
-    known.set(name, unit && { name, ...unit });
+    unitsByName.set(name, unit && { name, ...unit });
   }
-  return known.get(name);
+  return unitsByName.get(name);
 }
 
 function read(name: string): Omit<NumberUnit, 'name'> | undefined {

@@ -1,5 +1,5 @@
+import { type Pieces, pieceByPiece } from '../concurrency/pieces.ts';
 import { REFERENCE } from './groups.ts';
-import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric, Score } from './metric.ts';
 import { readable } from './readableNumbers.ts';
 import { NO_REFERENCE } from './reasons.ts';
@@ -11,7 +11,7 @@ export const numericMatch: Metric = {
   description:
     'The number that the output ends with equals the number of the reference output, however the two are written. A reference of several numbers is compared as a whole.',
   ...REFERENCE,
-  score: ({ output, datasetOutput }, { signal }) => inPieces(scorePieces(output, datasetOutput), signal),
+  score: ({ output, datasetOutput }, { signal }) => pieceByPiece(scorePieces(output, datasetOutput), signal),
 };
 
 /** Words beside the numbers of a reference that is a list, a range or a pair; a longer one is prose, of which nobody can tell the number that counts. */
@@ -34,7 +34,10 @@ function* scorePieces(output: string | null, datasetOutput: string | null): Piec
     found.every((one, at) => areJoinedAlike(one, expected[at] as WrittenNumber) && areEqual(one, expected[at] as WrittenNumber));
   return {
     value: isEqual,
-    explanation: found.length === 0 ? `no number, expected ${shown(expected)}` : `${shown(found)}, expected ${shown(expected)}`,
+    explanation:
+      found.length === 0
+        ? `no number, expected ${listNumbers(expected)}`
+        : `${listNumbers(found)}, expected ${listNumbers(expected)}`,
   };
 }
 
@@ -42,10 +45,10 @@ function* scorePieces(output: string | null, datasetOutput: string | null): Piec
 const areJoinedAlike = (a: WrittenNumber, b: WrittenNumber): boolean =>
   a.joinedBy === b.joinedBy || a.joinedBy === undefined || b.joinedBy === undefined;
 
-const shown = (numbers: readonly WrittenNumber[]): string =>
+const listNumbers = (numbers: readonly WrittenNumber[]): string =>
   numbers.map(({ value, mark, unit }) => [value, mark, unit?.name].filter(Boolean).join(' ')).join(', ');
 
-/** What the last `\boxed{}` holds, or what follows the last `####`, where that has a number; else the whole text. */
+/** Returns what the last `\boxed{}` holds, or what follows the last `####`, where that has a number; else the whole text. */
 function answerIn(text: string): string {
   const boxed = [...text.matchAll(/\\boxed\s*\{((?:[^{}]|\{[^{}]{0,200}\}){1,200})\}/g)].at(-1)?.[1];
   if (boxed !== undefined && HAS_DIGIT.test(boxed)) return boxed;

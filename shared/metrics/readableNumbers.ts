@@ -1,4 +1,4 @@
-import type { Pieces } from './inPieces.ts';
+import type { Pieces } from '../concurrency/pieces.ts';
 
 /** Longer texts are read at their end: the answer stands there. */
 const MAX_CHARACTERS = 200_000;
@@ -33,7 +33,7 @@ const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 const plainDigits = (text: string): string =>
   [...text].map((one) => (one === '⁻' ? '-' : one === '⁺' ? '' : String(SUPERSCRIPTS.indexOf(one)))).join('');
 
-/** What NFKC would lose: which digits are raised, and that a fraction is one sign. */
+/** Steps that keep what NFKC would lose: raised digits, and fractions that are one sign. */
 const UNICODE: readonly Step[] = [
   [/(?<=\p{Nd})(?=[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒])/gu, ' '],
   [/[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒]/g, (one) => (one as string).normalize('NFKC').replace('\u2044', '/')],

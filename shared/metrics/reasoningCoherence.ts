@@ -1,6 +1,7 @@
 import { JUDGED_QUALITY } from './groups.ts';
 import { yesNo } from './judging/answerForms.ts';
 import { askJudge } from './judging/askJudge.ts';
+import { judgePrompt } from './judging/judgePrompt.ts';
 import { inputOf, outputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
@@ -14,9 +15,7 @@ export const reasoningCoherence: Metric = {
     if (!output) return { notApplicable: 'the record has no output' };
     return askJudge(
       {
-        task:
-          'Decide whether the reasoning in the output holds together: each step follows from the input and the steps before it, nothing contradicts an earlier step, and the conclusion is the one the steps lead to. ' +
-          'An output that states a plain answer without reasoning is coherent when it does not contradict itself. The verdict is true when the reasoning is coherent.',
+        task: judgePrompt('reasoningCoherence').task,
         material: [...(input ? [input] : []), output],
         answer: yesNo,
       },

@@ -1,6 +1,6 @@
+import { type Pieces, pieceByPiece } from '../concurrency/pieces.ts';
 import { commonSubsequencePieces } from './commonSubsequence.ts';
 import { SIMILARITY } from './groups.ts';
-import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric, Score } from './metric.ts';
 import { NO_REFERENCE } from './reasons.ts';
 import { wordsIn } from './words.ts';
@@ -13,7 +13,7 @@ export const rouge: Metric = {
   label: 'ROUGE',
   description: 'ROUGE-L: F1 of the longest common subsequence of the words of output and reference output.',
   ...SIMILARITY,
-  score: ({ output, datasetOutput }, { signal }) => inPieces(scorePieces(output, datasetOutput), signal),
+  score: ({ output, datasetOutput }, { signal }) => pieceByPiece(scorePieces(output, datasetOutput), signal),
 };
 
 function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {

@@ -1,4 +1,4 @@
-import { inOnePiece } from './inPieces.ts';
+import { inOnePiece } from '../concurrency/pieces.ts';
 import {
   type JudgeUsage,
   type Metric,
@@ -30,7 +30,7 @@ export async function scoreRecord(metric: Metric, record: ScoredRecord, context:
 
 /**
  * The same metric asked of `judges` judges at once, with one score made of their values: the average of numbers, the majority of anything else
- * (a tie of a yes/no question is no). Judges that fail are left out; when all fail, the first reason is given.
+ * (a tie of a yes/no question is no), which each label or document that is judged by itself has its own of. Judges that fail are left out; when all fail, the first reason is given.
  */
 export function withJudges(metric: Metric, judges: number): Metric {
   if (metric.needs === 'code' || judges <= 1) return metric;
@@ -43,11 +43,13 @@ export function withJudges(metric: Metric, judges: number): Metric {
             metric.score(record, { ...context, complete: (request) => context.complete({ ...request, judge }) }),
           ),
         ),
+        metric.outputType,
       ),
   };
 }
 
-export function combine(scores: readonly Score[]): Score {
+/** @param outputType says which lists are judged member by member */
+export function combine(scores: readonly Score[], outputType?: Metric['outputType']): Score {
   const usage = totalUsage(scores.flatMap((score) => ('usage' in score && score.usage ? [score.usage] : [])));
   const values = scores.filter((score) => 'value' in score);
   const [first] = values;
@@ -62,7 +64,10 @@ export function combine(scores: readonly Score[]): Score {
       ? average
       : typeof first.value === 'boolean' && average !== null
         ? average > 0.5
-        : majority(values.map((score) => score.value));
+        : majority(
+            values.map((score) => score.value),
+            outputType,
+          );
   // The explanation of a judge that agrees with the outcome, or of the one nearest to it.
   const speaker = [...values].sort((a, b) => distance(a.value, value) - distance(b.value, value))[0] ?? first;
   return {
@@ -88,8 +93,18 @@ function judgeModels(values: readonly (Score & { usage?: JudgeUsage })[]): { jud
 const distance = (a: ScoreValue, b: ScoreValue): number =>
   typeof a === 'number' && typeof b === 'number' ? Math.abs(a - b) : JSON.stringify(a) === JSON.stringify(b) ? 0 : 1;
 
-/** The most frequent value; the first one given among equals. */
-function majority(values: readonly ScoreValue[]): ScoreValue {
+/** The most frequent value, the first one given among equals; of lists whose members are judged by themselves that of each member. */
+function majority(values: readonly ScoreValue[], outputType: Metric['outputType'] | undefined): ScoreValue {
+  const isMost = (times: number): boolean => times > values.length / 2;
+  if (outputType === 'retrieved_chunk_list_boolean') {
+    const [first = [], ...others] = values as readonly boolean[][];
+    if (others.every(({ length }) => length === first.length))
+      return first.map((_, at) => isMost((values as readonly boolean[][]).filter((flags) => flags[at]).length));
+  }
+  if (outputType === 'boolean_multilabel') {
+    const lists = values as readonly string[][];
+    return [...new Set(lists.flat())].filter((label) => isMost(lists.filter((list) => list.includes(label)).length)).sort();
+  }
   const votes = Map.groupBy(values, (value) => JSON.stringify(value));
   const [most] = [...votes.values()].sort((a, b) => b.length - a.length);
   return (most as ScoreValue[])[0] as ScoreValue;

@@ -1,6 +1,6 @@
-import { editDistancePieces } from './editDistance.ts';
+import { pieceByPiece } from '../concurrency/pieces.ts';
+import { editDistancePieces } from '../identifiers/editDistance.ts';
 import { SIMILARITY } from './groups.ts';
-import { inPieces } from './inPieces.ts';
 import type { Metric } from './metric.ts';
 import { NO_REFERENCE } from './reasons.ts';
 import { normalized } from './words.ts';
@@ -20,6 +20,6 @@ export const similarity: Metric = {
     const longest = Math.max(text.length, reference.length);
     if (longest > MAX_LENGTH) return { notApplicable: `texts over ${MAX_LENGTH} characters are not compared` };
     if (longest === 0) return { value: 1 };
-    return { value: 1 - (await inPieces(editDistancePieces(text, reference), signal)) / longest };
+    return { value: 1 - (await pieceByPiece(editDistancePieces(text, reference), signal)) / longest };
   },
 };

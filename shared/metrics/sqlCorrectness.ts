@@ -1,5 +1,6 @@
 import { JUDGED_SQL } from './groups.ts';
 import { judgeAnswer } from './judging/judgeAnswer.ts';
+import { judgePrompt } from './judging/judgePrompt.ts';
 import type { Metric } from './metric.ts';
 
 export const sqlCorrectness: Metric = {
@@ -7,8 +8,5 @@ export const sqlCorrectness: Metric = {
   label: 'SQL Correctness',
   description: 'A judge finds no error in the SQL of the output.',
   ...JUDGED_SQL,
-  score: judgeAnswer(
-    'Decide whether the SQL in the output would run: its syntax is right, and every table, column and function that it names exists in the schema that the input gives; without a schema, only what contradicts itself is an error. ' +
-      'Do not judge whether it is the query that was wanted. The verdict is true when there is no error.',
-  ),
+  score: judgeAnswer(judgePrompt('sqlCorrectness').task),
 };

@@ -1,5 +1,6 @@
 import { JUDGED_SQL } from './groups.ts';
 import { judgeAnswer } from './judging/judgeAnswer.ts';
+import { judgePrompt } from './judging/judgePrompt.ts';
 import type { Metric } from './metric.ts';
 
 export const sqlEfficiency: Metric = {
@@ -7,8 +8,5 @@ export const sqlEfficiency: Metric = {
   label: 'SQL Efficiency',
   description: 'A judge finds that the SQL of the output does no needless work.',
   ...JUDGED_SQL,
-  score: judgeAnswer(
-    'Decide whether the SQL in the output does its work without waste: no columns or rows that are thrown away, no joins, subqueries or sorts that change nothing, no functions on columns that keep an index from use where it can be said otherwise. ' +
-      'The verdict is true when a skilled engineer would see nothing worth changing.',
-  ),
+  score: judgeAnswer(judgePrompt('sqlEfficiency').task),
 };

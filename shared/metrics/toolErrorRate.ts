@@ -17,6 +17,7 @@ export const toolErrorRate: Metric = {
   needs: 'code',
   readsSpans: true,
   needsReference: false,
+  needsParts: ['tool_calls'],
   score(record) {
     const calls = record.kind === 'tool' ? [record] : (record.spans ?? []).filter((span) => span.kind === 'tool');
     if (calls.length === 0) return { notApplicable: 'no tool was called' };

@@ -1,4 +1,4 @@
-import type { Pieces } from './inPieces.ts';
+import type { Pieces } from '../concurrency/pieces.ts';
 
 /** Words between two yields: about 0.2 ms. */
 const WORDS_PER_PIECE = 1_000;

@@ -1,4 +1,4 @@
-import { allPieces, type Pieces } from './inPieces.ts';
+import { allPieces, type Pieces } from '../concurrency/pieces.ts';
 import { type NumberUnit, UNIT_AFTER, unitOf } from './numberUnits.ts';
 import { readable } from './readableNumbers.ts';
 
@@ -10,11 +10,11 @@ export interface WrittenNumber {
   value: string;
   /** The same as a share, of a number in percent: `50%` is 50, and 0.5. */
   share?: string;
-  /** What makes it another number: `±`, `√`, `≤`, a variable or π behind it. */
+  /** Sign that makes it another number: `±`, `√`, `≤`, a variable or π behind it. */
   mark: string;
   /** Its unit or currency, where it has a known one. */
   unit?: NumberUnit;
-  /** What ties it to the number before, as in `10-20`, `3:2`, `5+3`: neither is the number of the text by itself. */
+  /** Sign that ties it to the number before, as in `10-20`, `3:2`, `5+3`: neither is the number of the text by itself. */
   joinedBy?: string;
   /** Where it stands in the text as it was read, see {@link readable}. */
   start: number;
@@ -89,7 +89,7 @@ export function* writtenNumbers(text: string): Pieces<WrittenNumber[]> {
     const number = numberOf(match);
     if (number) {
       if (last && /^\s{0,3}=\s{0,3}$/.test(text.slice(last.end, number.start))) found = beforeLast(found);
-      else if (last) Object.assign(number, joined(text, last, number, hasWords));
+      else if (last) Object.assign(number, joinTo(text, last, number, hasWords));
       found.push(number);
       last = number;
     }
@@ -118,7 +118,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   '′': "'",
 };
 
-function joined(
+function joinTo(
   text: string,
   last: WrittenNumber,
   { start, mark }: WrittenNumber,

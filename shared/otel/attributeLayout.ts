@@ -16,7 +16,7 @@ export interface ListItem {
  */
 export class AttributeLayout {
   readonly #names: string[];
-  /** Of one span alone: it grows itself. */
+  /** True for the layout of one span alone, which grows itself. */
   readonly #isOwn: boolean;
   readonly #longer = new Map<string, AttributeLayout>();
   /** The one that was asked for last, which is mostly the only one. */
@@ -88,7 +88,7 @@ export class AttributeLayout {
     return this.#positions;
   }
 
-  /** Whether any name begins so. @param prefix one of the service's own, not of the attributes */
+  /** Tells whether any name begins so. @param prefix one of the service's own, not of the attributes */
   hasAny(prefix: string): boolean {
     let hasAny = this.#prefixes.get(prefix);
     if (hasAny === undefined) {
@@ -104,7 +104,7 @@ export class AttributeLayout {
     return this.#derived.get(derive) as T;
   }
 
-  /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers; the prefix holds no number. */
+  /** Returns what stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers; the prefix holds no number. */
   items(prefix: string): readonly ListItem[] {
     this.#lists ??= listsIn(this.#names);
     return this.#lists.get(prefix) ?? [];

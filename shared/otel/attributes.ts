@@ -18,7 +18,7 @@ export type AttributeValue =
 export type AttributeTree = { [key: string]: AttributeValue };
 type Structure = AttributeValue[] | AttributeTree;
 
-/** Of which attributes others are a part, and where each of them stands there. */
+/** Attributes that hold others as their parts, and the place of each part. */
 interface Whole {
   attributes: Attributes;
   positions: readonly number[];
@@ -58,7 +58,7 @@ export class Attributes {
     return this.#layout.positions.has(name);
   }
 
-  /** Whether any name begins so. */
+  /** Tells whether any name begins so. */
   hasAny(prefix: string): boolean {
     return this.#layout.hasAny(prefix);
   }
@@ -163,7 +163,7 @@ export class Attributes {
     return (Array.isArray(value) ? value : [value]).flatMap((one) => (one === null ? [] : [textOf(one)]));
   }
 
-  /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers; the prefix holds no number. */
+  /** Returns what stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers; the prefix holds no number. */
   items(prefix: string): Attributes[] {
     return this.#layout.items(prefix).map(
       ({ layout, positions }) =>

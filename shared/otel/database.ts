@@ -12,7 +12,7 @@ export const isDatabaseSearch = (attributes: Attributes): boolean =>
 // https://github.com/traceloop/openllmetry: EventAttributes of opentelemetry-semantic-conventions-ai, and what Pinecone's had before.
 export const resultEvents: readonly string[] = ['db.query.result', 'db.search.result', 'pinecone.query.result'];
 
-/** What a search of a database found, an event for each; undefined where there is no such event. */
+/** Returns what a search of a database found, an event for each; undefined where there is no such event. */
 export function resultsIn(events: readonly SpanEvent[]): RetrievedDocument[] | undefined {
   const results = events.filter(({ name }) => resultEvents.includes(name));
   return results.length === 0 ? undefined : results.map(resultOf);

@@ -25,7 +25,7 @@ const entityKinds: ReadonlyMap<string, MappedKind> = new Map([
   ['tool', 'tool'],
 ]);
 
-/** What the span calls itself in the words of the conventions for generative AI. */
+/** Returns what the span calls itself in the words of the conventions for generative AI. */
 export function genAiRole({ attributes }: OtelSpan): SpanRole | undefined {
   const operation = attributes.peek('gen_ai.operation.name') ?? attributes.peek('llm.request.type');
   const named = typeof operation === 'string' ? operation : '';
@@ -36,7 +36,7 @@ export function genAiRole({ attributes }: OtelSpan): SpanRole | undefined {
   return kind && { kind, callsModel: kind === 'llm' };
 }
 
-/** What the OpenTelemetry conventions for generative AI say of a span, in their current form and the ones before it. */
+/** Returns what the OpenTelemetry conventions for generative AI say of a span, in their current form and the ones before it. */
 export function readGenAi(span: OtelSpan, { kind }: SpanRole): SpanContent {
   const { attributes } = span;
   if (!speaksOfModels(span)) return {};
@@ -73,9 +73,9 @@ function modelCall(span: OtelSpan): SpanContent {
   return {
     model: attributes.text('gen_ai.response.model', 'gen_ai.request.model'),
     temperature: attributes.number('gen_ai.request.temperature'),
-    ...given('finishReason', attributes.texts('gen_ai.response.finish_reasons', 'gen_ai.response.finish_reason')[0]),
-    ...given('timeToFirstTokenNs', timeToFirstTokenNs(span)),
-    ...given('tools', toolsOf(attributes)),
+    ...partOf('finishReason', attributes.texts('gen_ai.response.finish_reasons', 'gen_ai.response.finish_reason')[0]),
+    ...partOf('timeToFirstTokenNs', timeToFirstTokenNs(span)),
+    ...partOf('tools', toolsOf(attributes)),
   };
 }
 
@@ -94,7 +94,7 @@ function timeToFirstTokenNs(span: OtelSpan): number | undefined {
   return Math.max(0, Math.round(seconds * (isMilliseconds ? 1e6 : 1e9)));
 }
 
-const given = <K extends keyof SpanContent>(name: K, value: SpanContent[K]): Pick<SpanContent, K> | undefined =>
+const partOf = <K extends keyof SpanContent>(name: K, value: SpanContent[K]): Pick<SpanContent, K> | undefined =>
   value === undefined ? undefined : ({ [name]: value } as Pick<SpanContent, K>);
 
 function toolsOf(attributes: Attributes): SpanContent['tools'] {

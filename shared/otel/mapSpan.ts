@@ -154,7 +154,7 @@ function readOutput(content: SpanContent, text: string, kind: MappedKind): void 
 
 interface Retrieval {
   documents: RetrievedDocument[];
-  /** What the answer says beside them. */
+  /** Other fields of the answer. */
   beside: [string, AttributeValue][];
 }
 
@@ -189,7 +189,7 @@ function addDataset(mapped: MappedSpan, { datasetInput, datasetOutput, datasetMe
   mapped.dataset_metadata = metadata.texts();
 }
 
-/** What only the record of a model call has columns for. */
+/** Adds the fields that only the record of a model call has columns for. */
 function addWithoutColumn(to: SpanMetadata, type: MappedKind, { events, finishReason }: SpanContent): void {
   if (type === 'llm') return;
   if (events) to.add('gen_ai.output.events', JSON.stringify(events));
@@ -269,7 +269,7 @@ function addTexts(mapped: MappedSpan, content: SpanContent): { said: [string, At
 const isText = ({ content, tool_calls, tool_call_id }: SaidMessage): boolean =>
   typeof content === 'string' && !tool_calls && !tool_call_id;
 
-/** What the messages of one span say besides that is kept in its metadata. */
+/** Fields of the messages of one span that are kept in its metadata, at most. */
 const MAX_SAID = 100;
 
 const isMessage = <M extends SaidMessage>(value: StepOutput<M>): value is M => typeof value === 'object' && !Array.isArray(value);
@@ -298,7 +298,7 @@ function textOfCall(input: StepInput): string {
 interface SpanError {
   statusCode: number;
   message?: string;
-  /** What the message does not say. */
+  /** Fields that the message does not hold. */
   others: [string, AttributeValue][];
 }
 

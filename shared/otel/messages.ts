@@ -10,7 +10,7 @@ import type { Event, SaidMessage } from './spanContent.ts';
 export const roleOf = (name: AttributeValue | undefined, byDefault: string): string =>
   messageRole(name) ?? (typeof name === 'string' && name !== '' ? name : byDefault);
 
-/** What is read of a message, or says nothing by itself. */
+/** Fields of a message that are read, or say nothing by themselves. */
 const readFields: ReadonlySet<string> = new Set([
   ...[
     'role',
@@ -29,7 +29,7 @@ const readFields: ReadonlySet<string> = new Set([
 
 const NO_OTHERS: [string, AttributeValue][] = [];
 
-/** What else a message says, hardly ever anything. Among the attributes of an event, names with a dot are not of its message. */
+/** Returns what else a message says, hardly ever anything. Among the attributes of an event, names with a dot are not of its message. */
 function othersIn(message: AttributeTree): [string, AttributeValue][] {
   if (isItem(message)) return NO_OTHERS;
   let others = NO_OTHERS;
@@ -104,13 +104,13 @@ function isMessage(given: AttributeValue | undefined): boolean {
   return isItem(value) || Array.isArray(value.parts) || (typeof value.role === 'string' && hasContents(value));
 }
 
-/** Whether a structure has anything that the contents of a message are read from. */
+/** Tells whether a structure has anything that the contents of a message are read from. */
 export const hasContents = (value: AttributeTree): boolean => placesOfContents.some((name) => name in value);
 const placesOfContents = ['content', 'parts', 'tool_calls', 'function_call', 'refusal', 'audio'];
 
 const isOfModel = ({ type }: AttributeTree): boolean => type === 'function_call' || type === 'reasoning';
 
-/** Whether a structure is an answer, or several: an application that asks for JSON gets others, which are texts. */
+/** Tells whether a structure is an answer, or several: an application that asks for JSON gets others, which are texts. */
 function isAnswer(value: AttributeValue | undefined): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every(isAnswer);
   if (!isTree(value)) return false;
@@ -260,7 +260,7 @@ function message(
 const withOthers = (said: SaidMessage, others: [string, AttributeValue][]): SaidMessage =>
   others.length === 0 ? said : { ...said, others: [...(said.others ?? []), ...others] };
 
-/** What results of one answer say besides: by their places, from the second on. */
+/** Returns what results of one answer say besides: by their places, from the second on. */
 const othersOfResponse = ({ others }: Contents['responses'][number], index: number): [string, AttributeValue][] =>
   index === 0 ? others : others.map(([name, other]) => [`${index}.${name}`, other]);
 

@@ -19,7 +19,7 @@ const kinds: ReadonlyMap<string, MappedKind> = new Map([
   ['PROMPT', 'workflow'],
 ]);
 
-/** What the span calls itself in the words of OpenInference. */
+/** Returns what the span calls itself in the words of OpenInference. */
 export function openInferenceRole({ attributes }: OtelSpan): SpanRole | undefined {
   const named = attributes.peek('openinference.span.kind');
   const name = typeof named === 'string' ? named.toUpperCase() : '';
@@ -27,7 +27,7 @@ export function openInferenceRole({ attributes }: OtelSpan): SpanRole | undefine
   return kind && { kind, callsModel: kind === 'llm' || name === 'EMBEDDING' };
 }
 
-/** What the conventions of OpenInference say of a span. */
+/** Returns what the conventions of OpenInference say of a span. */
 export function readOpenInference({ attributes, events, startNs }: OtelSpan, { kind }: SpanRole): SpanContent {
   const metadata = attributes.tree('metadata');
   const tags = attributes.texts('tag.tags');

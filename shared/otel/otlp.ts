@@ -8,7 +8,7 @@ import { readJson } from './readJson.ts';
 /** The two encodings of OTLP over HTTP. */
 export type OtlpEncoding = 'protobuf' | 'json';
 
-/** What a request did, as the protocol answers it. */
+/** The result of a request, as the protocol answers it. */
 export interface ExportResult {
   rejectedSpans: number;
   errorMessage: string;

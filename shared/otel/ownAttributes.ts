@@ -87,9 +87,9 @@ const unquoted = (text: string): string => {
 
 /** The first that holds a text; the others stay with the metadata. */
 const textIn = (attributes: Attributes, names: readonly string[] = []): string | undefined =>
-  first(names, (name) => found(attributes, name));
+  first(names, (name) => textNamed(attributes, name));
 
-function found(attributes: Attributes, name: string): string | undefined {
+function textNamed(attributes: Attributes, name: string): string | undefined {
   const text = textAt(attributes, name);
   if (text !== undefined) attributes.markRead(name);
   return text;

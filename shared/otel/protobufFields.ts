@@ -6,7 +6,7 @@ export type Reader = protobuf.Reader & { buf: Buffer };
 
 const LENGTH_DELIMITED = 2;
 
-/** What stands before the value of each field of a message: its number and how the value is written. */
+/** Returns what stands before the value of each field of a message: its number and how the value is written. */
 export function tagsOf(root: protobuf.Root, message: string): Readonly<Record<string, number>> {
   const wireTypes: Readonly<Record<string, number>> = protobuf.types.basic;
   return Object.fromEntries(
@@ -50,7 +50,7 @@ export function readHex(from: Reader): string {
   return from.buf.toString('hex', start, from.pos);
 }
 
-/** What is no UTF-8 becomes U+FFFD. */
+/** Reads a text. Bytes that are no UTF-8 become U+FFFD. */
 export function readText(from: Reader): string {
   const start = startOfBytes(from);
   return from.buf.toString('utf8', start, from.pos);

@@ -74,7 +74,7 @@ export function recordsOf(
 
 type Logging = Exclude<RecordChange, { action: 'update' }>;
 
-/** Whether a change made by `recordsOf` stores a span, rather than its trace or session. */
+/** Tells whether a change made by `recordsOf` stores a span, rather than its trace or session. */
 export const isOfSpan = (change: RecordChange): boolean =>
   change.action !== 'update' && change.record.type !== 'trace' && change.record.type !== 'session';
 
@@ -102,7 +102,7 @@ export function partsBySpan(changes: readonly RecordChange[]): RecordChange[][] 
 const compare = (one: OtelSpan, other: OtelSpan): number => sign(one.startNs - other.startNs) || sign(one.endNs - other.endNs);
 const sign = (difference: bigint): number => (difference < 0n ? -1 : difference > 0n ? 1 : 0);
 
-/** What a trace's record says of itself is what its root span says. */
+/** Makes the record of a trace from its root span. */
 const traceOf = (span: MappedSpan) => {
   const { name, created_at, input, output, status_code, error_message, user_metadata, metrics, tags } = span;
   const { dataset_input, dataset_output, dataset_metadata } = span;

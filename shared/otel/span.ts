@@ -14,7 +14,7 @@ export interface SpanLink {
   attributes: Attributes;
 }
 
-/** What made spans: an instrumentation, as a rule. */
+/** The maker of spans: an instrumentation, as a rule. */
 export interface Scope {
   name: string;
   version: string;
@@ -56,7 +56,7 @@ export function timeOfNs(ns: bigint): string | undefined {
   return `${ms}${String(micros).padStart(3, '0')}Z`;
 }
 
-/** Whether a duration in a unit of so many nanoseconds is one that nanoseconds can hold. */
+/** Tells whether nanoseconds can hold a duration in a unit of so many nanoseconds. */
 export const isDurationOf =
   (unitNs: number) =>
   (duration: number): boolean =>

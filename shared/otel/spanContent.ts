@@ -10,7 +10,7 @@ export type Event = z.output<typeof LlmEvent>;
 /** A message whose role may be one that the interface does not have. */
 export type SaidMessage = Omit<LoggedMessage, 'role'> & {
   role: string;
-  /** What else it says, by name: messages of the interface have no place for it. */
+  /** Other fields by name, for which messages of the interface have no place. */
   others?: [string, AttributeValue][];
 };
 
@@ -32,7 +32,7 @@ export interface ReportedUsage {
   costUsd?: number | undefined;
 }
 
-/** What a convention says of a span, in the words of the interface. What it does not say is undefined. */
+/** The content of a span by a convention, in the words of the interface. Parts that the convention does not state are undefined. */
 export interface SpanContent {
   input?: StepInput | undefined;
   output?: StepOutput | undefined;
@@ -57,7 +57,7 @@ export interface SpanContent {
   metadata?: [string, AttributeValue][] | undefined;
 }
 
-/** What a span is, whichever convention says so. */
+/** The role of a span, whichever convention states it. */
 export interface SpanRole {
   kind: MappedKind;
   /** It calls a model, so that its tokens are its own: those of other spans are sums of calls that have spans themselves. */

@@ -29,7 +29,7 @@ export const sharedRoom = (spans: number): number =>
     Math.min(MAX_SHARED_CHARACTERS, Math.floor(SHARED_CHARACTERS_OF_REQUEST / Math.max(1, spans))),
   );
 
-/** What no column holds, as text; a value that is too long is cut and ends with `…`. */
+/** Gathers what no column holds, as text. A value that is too long is cut and ends with `…`. */
 export class SpanMetadata {
   readonly #texts: Record<string, string> = {};
   #own = 0;
@@ -64,7 +64,7 @@ export class SpanMetadata {
   }
 
   /**
-   * What no column holds of the span itself, and what it shares with others.
+   * Adds what no column holds of the span itself, and what it shares with others.
    * @param exception the event that the span's error is taken from
    * @param room as `sharedRoom` has it
    */
@@ -93,7 +93,7 @@ export class SpanMetadata {
     if (list !== '' && this.#own < MAX_OWN) this.add('otel.unread', list);
   }
 
-  /** Of a name by which the span itself says something else there is a second entry. */
+  /** Adds shared texts. A name by which the span itself says something else gets a second entry. */
   #addShared({ texts, dropped }: SharedTexts, ownValue: (name: string) => AttributeValue | undefined): void {
     this.#dropped += dropped;
     for (const [name, text] of texts) {
@@ -160,9 +160,9 @@ function sharedTexts(entries: Entries, ofAll: number): SharedTexts {
   return { texts, dropped };
 }
 
-/** What resources say of the machine, the process and the SDK: an application's spans are not looked for by it, and it would be many columns. */
+/** Matches attributes of the machine, the process and the SDK. Nobody looks for spans by them, and they would be many columns. */
 const ofMachine = /^(?:telemetry|process|host|os|container|k8s|cloud|aws|gcp|azure|faas|device|browser|webengine)\./;
-/** What spans are looked for by comes first: there is room for it. */
+/** Attributes that people look for spans by. They come first, so that there is room for them. */
 const first = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment'];
 
 const ofResource = onceFor((resource: Attributes) =>

@@ -44,13 +44,13 @@ const ENDING_OF_EXPERIMENT = '.experiment.id';
 const namesOfPlaces = ['assay.project', 'assay.log_stream', 'assay.experiment_id'];
 const endingsOfPlaces = [ENDING_OF_PROJECT, ENDING_OF_PROJECT_ID, ...endingsOfLogStream, ENDING_OF_EXPERIMENT];
 
-/** Whether an attribute of a resource says where its spans go. */
+/** Tells whether an attribute of a resource says where its spans go. */
 export const namesPlace = (attribute: string): boolean =>
   namesOfPlaces.includes(attribute) || endingsOfPlaces.some((ending) => attribute.endsWith(ending));
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What the headers name, for every span of the request. */
+/** Returns what the headers name, for every span of the request. */
 export const targetOfHeaders = (headers: Headers): NamedTarget => ({
   project: headerText(headers.project),
   isProjectId: false,
@@ -61,7 +61,7 @@ export const targetOfHeaders = (headers: Headers): NamedTarget => ({
 });
 
 /**
- * What a resource names, where the headers leave it open: SDKs write the place under prefixes of their own. A log stream and an experiment exclude
+ * Returns what a resource names, where the headers leave it open: SDKs write the place under prefixes of their own. A log stream and an experiment exclude
  * each other, so a header of one hides both.
  */
 export function targetOfResource(resource: Attributes, headers: NamedTarget): NamedTarget {

@@ -54,7 +54,7 @@ export function tokensNamed(words: readonly string[]): Figure | undefined {
 
 const ofCost: ReadonlySet<string> = new Set(['cost', 'costs', 'usd', 'dollars', 'detail', 'details', 'total', 'tokens']);
 
-/** Which cost these words name, of which `cost` is one; undefined where it is that of a part, such as the cache. */
+/** Returns which cost these words name, of which `cost` is one; undefined where it is that of a part, such as the cache. */
 export function costNamed(words: readonly string[]): Figure | undefined {
   const directions = words.filter((word) => !ofCost.has(word)).map((word) => meanings.get(word));
   if (directions.length === 0) return 'costUsd';
@@ -87,7 +87,7 @@ const places: readonly RegExp[] = [
 ];
 /** Names of a model call without any prefix, as Claude Code writes them. */
 const bare = /^((?:input|output|total|cache_read|cache_write|cache_creation)_tokens|cost_usd)$/;
-/** Whose costs are those of model calls: `shipping.cost` is not. */
+/** Matches owners whose costs are those of model calls: `shipping.cost` is not. */
 const ownersOfCosts = /^(?:gen_ai|llm|ai|operation|langfuse|langsmith|mlflow|litellm|traceloop|openinference|pydantic_ai)\./;
 /** Objects that hold figures, as such or as JSON text; the words of their own names count with those of their keys. */
 const holders =

@@ -7,7 +7,7 @@ import type { SpanContent, SpanRole } from './spanContent.ts';
 // https://ai-sdk.dev/docs/ai-sdk-core/telemetry#collected-data. Attributes of version 3, where they had other names, come behind the present ones.
 const OPERATION = 'ai.operationId';
 
-/** What the span calls itself in the words of the AI SDK for TypeScript: its calls of a model are spans below one of the whole generation. */
+/** Returns what the span calls itself in the words of the AI SDK for TypeScript: its calls of a model are spans below one of the whole generation. */
 export function vercelAiRole({ attributes }: OtelSpan): SpanRole | undefined {
   const operation = attributes.peek(OPERATION);
   if (typeof operation !== 'string') return undefined;
@@ -16,7 +16,7 @@ export function vercelAiRole({ attributes }: OtelSpan): SpanRole | undefined {
   return { kind: 'workflow', callsModel: operation.endsWith('.doEmbed') };
 }
 
-/** What the attributes `ai.*` of that SDK say of a span. */
+/** Returns what the attributes `ai.*` of that SDK say of a span. */
 export function readVercelAi({ attributes }: OtelSpan, { kind }: SpanRole): SpanContent {
   if (!attributes.has(OPERATION)) return {};
   if (kind === 'tool')

@@ -6,11 +6,15 @@ import { costUsd, type TokenUsage } from './rates.ts';
 /** One call of a model: its name in any spelling, and when it was made, as a time of ISO 8601. The price of that time counts. */
 export type PricedCall = AskedPrice & TokenUsage;
 
+export type PriceSource = 'integration' | 'list';
+
 export interface Prices {
   /** Resolves when `costOf` goes by prices that are at most {@link FRESH_MS} old. */
   fresh(): Promise<void>;
-  /** What a call costs in US dollars, null where that is not known. Takes no input or output. */
+  /** Returns the cost of a call in US dollars, null where that is not known. */
   costOf(call: PricedCall): number | null;
+  /** As `costOf`, with where the price is from: set on an integration, or of the list. */
+  pricedCost(call: PricedCall): { usd: number; source: PriceSource } | null;
   /** From now on `costOf` goes by the prices that are stored now. */
   refresh(): Promise<void>;
 }
@@ -20,7 +24,7 @@ const FRESH_MS = 5_000;
 /** Milliseconds before the end of that time in which whoever asks has prices read anew without waiting for them. */
 const RENEWED_MS = 1_000;
 
-/** What calls of models cost: the prices that integrations set, else those of the list. */
+/** Opens the prices of model calls: those that integrations set, else those of the list. */
 export function openPrices(integrations: Pick<IntegrationStore, 'list'>): Prices {
   const listPrices = openListPrices();
   let own = new OwnPrices([]);
@@ -35,6 +39,12 @@ export function openPrices(integrations: Pick<IntegrationStore, 'list'>): Prices
     own = read;
     until = performance.now() + FRESH_MS;
   };
+  const pricedCost: Prices['pricedCost'] = (call) => {
+    const set = own.find(call);
+    const rates = set ?? listPrices(call.model, call.at);
+    const usd = rates ? costUsd(rates, call) : null;
+    return usd === null ? null : { usd, source: set ? 'integration' : 'list' };
+  };
   return {
     async fresh() {
       const left = until - performance.now();
@@ -45,10 +55,8 @@ export function openPrices(integrations: Pick<IntegrationStore, 'list'>): Prices
       if (left <= 0) await loading;
       else loading?.catch(() => {}); // the next one tries again
     },
-    costOf(call) {
-      const rates = own.find(call) ?? listPrices(call.model, call.at);
-      return rates ? costUsd(rates, call) : null;
-    },
+    costOf: (call) => pricedCost(call)?.usd ?? null,
+    pricedCost,
     refresh: load,
   };
 }

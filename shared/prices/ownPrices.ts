@@ -104,7 +104,7 @@ export class OwnPrices {
     )?.rates;
   }
 
-  /** Of the name as it is, else without the gateway it begins with: where that is an integration, of that one alone. */
+  /** Returns the prices of the name as it is, else without the gateway it begins with. Where the gateway is an integration, only its own prices count. */
   #entriesOf(model: string): readonly Entry[] {
     const known = this.#remembered.get(model);
     if (known) return known;

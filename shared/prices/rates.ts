@@ -1,7 +1,7 @@
 /** US dollars per million tokens. Above a tier's bound, in input tokens of the call, all of its tokens have the tier's price. */
 export type Rate = number | { base: number; tiers: readonly { above: number; price: number }[] };
 
-/** What the tokens of a model cost. A part without a rate of its own is priced as the whole that it is a part of. */
+/** Prices of the tokens of a model. A part without a rate of its own is priced as the whole that it is a part of. */
 export interface Rates {
   input?: Rate | undefined;
   cachedInput?: Rate | undefined;
@@ -32,7 +32,7 @@ export interface TokenUsage {
 }
 
 /**
- * What a call costs, in US dollars. Each token is priced once: as one of a part that has a rate, or else as plain input or output. Null where a count is
+ * Returns what a call costs, in US dollars. Each token is priced once: as one of a part that has a rate, or else as plain input or output. Null where a count is
  * missing that has a price: no cost is better than one that lacks something.
  */
 export function costUsd(rates: Rates, usage: TokenUsage): number | null {

@@ -1,8 +1,8 @@
 import type { ProjectMembership } from '../accounts/accountStore.ts';
-import { type Caller, type ProjectRole, roleInProject } from '../accounts/permissions.ts';
+import { type Caller, type KeyRole, roleInProject } from '../accounts/permissions.ts';
 import { BriefCache } from '../concurrency/briefCache.ts';
 
-/** What deciding on access needs of the store of projects. */
+/** The parts of the store of projects that decide on access. */
 export interface MembershipSource {
   membership(projectId: string, userId: string): Promise<ProjectMembership | undefined>;
 }
@@ -11,7 +11,7 @@ export interface MembershipSource {
 interface VisibleProject {
   id: string;
   name: string;
-  role: ProjectRole;
+  role: KeyRole;
 }
 
 export interface ProjectAccess {

@@ -43,11 +43,11 @@ export interface Projects {
   /** As `findRun`, without what has expired in the run. */
   findUnexpiredRun: RunLookup;
   ingestRun: IngestLookup;
-  /** What runs hold that has not expired. */
+  /** Counts of the records of runs that have not expired. */
   runCounts: RunCounts;
   /** When the newest records of projects were made that have not expired. */
   newestRecords: NewestRecords;
-  /** What the routes that delete a project or a run need. */
+  /** Dependencies of the routes that delete a project or a run. */
   deletion: DeletionDeps;
   deleteRun(projectId: string, runId: string): Promise<boolean>;
   jobs: RecurringJob[];

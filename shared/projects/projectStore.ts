@@ -18,7 +18,7 @@ export interface Project {
   updatedAt: Date;
 }
 
-/** Whose view of the projects is asked for. */
+/** The user whose view of the projects is asked for. */
 export interface Viewer {
   userId: string;
   seesAll: boolean;
@@ -57,13 +57,13 @@ export interface PendingDeletion extends DeletedWhole {
   requestedAt: Date;
 }
 
-/** Whose view of the groups of users is asked for. */
+/** The user whose view of the groups of users is asked for. */
 export interface GroupViewer {
   userId: string;
   seesHidden: boolean;
 }
 
-/** Who a project, or another thing that has collaborators, is shared with; `id` is that thing's. */
+/** Stores the collaborators of a project, or of another thing that may be shared; `id` is that thing's. */
 export interface CollaboratorStore {
   userCollaborators(id: string, page: Page): Promise<PageOf<UserCollaborator>>;
   /** Adds users, named by id or email, or changes their role. @throws ServiceError `NotFound` for an unknown user; nothing is changed then. */

@@ -16,14 +16,26 @@ export interface RetentionStore {
   projects(after: string | undefined, limit: number): Promise<string[]>;
 }
 
+/** The records that a retention would delete of a project. */
+export interface RetentionEffect {
+  traces: number;
+  /** Records of these traces, the traces themselves included. */
+  records: number;
+  /** Time of the oldest of them; null without one. */
+  oldest: string | null;
+}
+
+/** @param already the time before which records have expired now: what they are is not counted again */
+export type FindWouldExpire = (projectId: string, before: string, already: string | null) => Promise<RetentionEffect>;
+
 /**
- * Which of these traces and sessions hold records on both sides of the time: they are kept whole. `many` when they are more than can be named in
+ * Returns which of these traces and sessions hold records on both sides of the time: they are kept whole. `many` when they are more than can be named in
  * a statement.
  */
 export type FindStraddling = (projectId: string, runIds: readonly string[], before: string) => Promise<Expiry['kept']>;
 
 export interface Expiries {
-  /** What of these runs has expired; undefined when nothing of the project ever does. */
+  /** Returns what of these runs has expired; undefined when nothing of the project ever does. */
   of(projectId: string, runIds: readonly string[]): Promise<Expiry | undefined>;
   /** The time before which records of the project have expired; undefined when they never do. */
   before(projectId: string): Promise<string | undefined>;
@@ -40,7 +52,7 @@ const RETENTION_GOOD_MS = 1_000;
 const KEPT_GOOD = { minMs: 2_000, maxMs: 600_000, timesTaken: 20 };
 const MAX_RUNS = 1_000;
 
-/** What has expired, as reads ask for it: from Postgres once a second and project. */
+/** Makes the look-up of what has expired. It asks Postgres once a second and project. */
 export function createExpiries({
   store,
   straddling,
@@ -69,7 +81,7 @@ export function createExpiries({
   };
 }
 
-/** What is loaded once for all who ask; while it is renewed they get what was loaded before. */
+/** Loads a value once for all who ask. While it is renewed they get the value that was loaded before. */
 class Renewed<V> {
   readonly #entries = new Map<string, { value: Promise<V>; loadedAt: number; goodMs: number; renewal?: Promise<unknown> }>();
 

@@ -31,7 +31,7 @@ export interface Expiry {
 }
 
 /**
- * Finds the run that a request names.
+ * Finds the run that a request names; `log_stream_id` may be that of an experiment.
  * @throws RequestInvalid when it names none or several; ServiceError `RunNotFound` for one that is unknown, of another kind or of another project.
  */
 export type RunLookup = (projectId: string, ids: RunIds) => Promise<RunRef>;
@@ -57,7 +57,7 @@ export type NewestRecords = (projectIds: readonly string[]) => Promise<ReadonlyM
 /** Deletes every record of a project, or of one run of it. Safe to repeat. */
 export type DeleteRecords = (projectId: string, runId?: string) => Promise<void>;
 
-/** What the lookup needs of the store of runs. */
+/** The parts of the store of runs that the lookup needs. */
 export interface RunNames {
   /** Undefined where the project has no such run. */
   runName(projectId: string, kind: RunKind, runId: string): Promise<string | undefined>;
@@ -88,9 +88,14 @@ export function createRunLookup(store: RunNames): RunLookups {
   const nameOf = (run: NamedRun) => names.get(keyOf(run), () => store.runName(run.projectId, run.kind, run.runId));
   return {
     async find(projectId, ids) {
-      const run = namedRun(projectId, ids);
-      if ((await nameOf(run)) === undefined) throw runNotFound(run);
-      return run;
+      const named = namedRun(projectId, ids);
+      // Clients ask for the columns and the export of an experiment by `log_stream_id`.
+      const kinds: RunKind[] = named.kind === 'log_stream' ? ['log_stream', 'experiment'] : [named.kind];
+      for (const kind of kinds) {
+        const run = { ...named, kind };
+        if ((await nameOf(run)) !== undefined) return run;
+      }
+      throw runNotFound(named);
     },
     nameOf,
     expect() {

@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { RequestInvalid } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
-import { parseAsWritten } from '../json/parseJson.ts';
+import { parseAsWritten, parsedOrNothing } from '../json/parseJson.ts';
 import { MAX_PROMPT, MAX_TEXT, replaceWithin, TextBudget, TextTooLarge } from './boundedText.ts';
 
 export type MessagePart = { type: 'text'; text: string } | { type: 'file'; file_id: string };
@@ -23,12 +24,31 @@ const variable = /\\(\{\{\{?[^{}"]+\}\}\}?)|\{\{\{([^{}"]+)\}\}\}|\{\{([^{}"]+)\
 /**
  * The messages of a template for these variables. A value is put in as it is (no escaping): texts as they are, null as nothing, objects as JSON
  * text. A variable without a value becomes empty text.
+ * A text that then is a JSON list of parts of which one names a file stands for those parts.
  * @throws TextTooLarge when a text would have more than {@link MAX_TEXT} characters, or all of them more than {@link MAX_PROMPT}.
  */
 export function renderPrompt(template: PromptTemplate, variables: Readonly<Record<string, unknown>>): PromptMessage[] {
   const rendering = new Rendering(variables, new TextBudget('the rendered prompt', MAX_PROMPT));
-  return mapTexts(template, (text) => rendering.render(text).text);
+  return mapTexts(template, (text) => rendering.render(text).text).map(withNamedFiles);
 }
+
+/** A text that is the JSON of a list of parts, such as the value of a row that names files, stands for these parts. */
+function withNamedFiles(message: PromptMessage): PromptMessage {
+  const { content } = message;
+  if (typeof content === 'string') return { ...message, content: partsIn(content) ?? content };
+  return { ...message, content: content.flatMap((part) => (part.type === 'text' ? (partsIn(part.text) ?? part) : part)) };
+}
+
+/** The parts of a text; undefined where it names no file. */
+function partsIn(text: string): MessagePart[] | undefined {
+  if (!/^\s*\[/.test(text) || !text.includes('"file_id"')) return undefined;
+  const { data: parts } = NamedParts.safeParse(parsedOrNothing(text));
+  return parts?.some(({ type }) => type === 'file') ? parts : undefined;
+}
+
+const NamedParts = z.array(
+  z.union([z.object({ type: z.literal('file'), file_id: z.uuid() }), z.object({ type: z.literal('text'), text: z.string() })]),
+);
 
 /** As {@link renderPrompt}, for one text, with the names that bind to nothing. @param whole what it is a part of */
 export function renderText(
@@ -40,7 +60,7 @@ export function renderText(
 }
 
 /**
- * Which of these names a row has a value for, and for each other one the names beside it: the members of the last object on its path.
+ * Returns which of these names a row has a value for, and for each other one the names beside it: the members of the last object on its path.
  * @throws TextTooLarge when that takes too many look-ups
  */
 export function boundNames(

@@ -13,7 +13,7 @@ import {
 } from '../wire/integrations.ts';
 import { type Authentication, type Connection, contextHeadersOf } from './provider.ts';
 
-/** What requests may say of a provider that is reached at an address of the user's own: a gateway, or a resource in a cloud. */
+/** Settings of a provider that is reached at an address of the user's own: a gateway, or a resource in a cloud. */
 export const sentAddressSettings = {
   multi_modal_config: MultiModalConfig.nullish(),
   authentication_scope: AuthenticationScope.nullish(),
@@ -32,7 +32,7 @@ export const keptAddressSettings = {
 };
 type Kept = z.output<z.ZodObject<typeof keptAddressSettings>>;
 
-/** What the other settings of a request say about these. */
+/** The other settings of a request that decide about these. */
 interface Beside {
   /** All but `api_key` ask `oauth2_token_url` for access tokens. */
   authenticationType: string;
@@ -66,24 +66,27 @@ export function toKeptAddressSettings(sent: Sent, { authenticationType, keyHeade
         ]),
   ];
   if (items.length > 0) throw new RequestInvalid(items);
-  const files = sent.multi_modal_config;
   return {
-    multi_modal_config: files
-      ? { max_files: files.max_files ?? null, max_file_size_bytes: files.max_file_size_bytes ?? null }
-      : null,
+    multi_modal_config: keptFileLimits(sent.multi_modal_config),
     authentication_scope: sent.authentication_scope ?? null,
     oauth2_token_url,
     custom_header_mapping: sent.custom_header_mapping ?? null,
   };
 }
 
-/** What these settings decide about a connection. `keyed` proves who calls by the token itself. */
+export const keptFileLimits = (sent: z.output<typeof MultiModalConfig> | null | undefined): Kept['multi_modal_config'] =>
+  sent ? { max_files: sent.max_files ?? null, max_file_size_bytes: sent.max_file_size_bytes ?? null } : null;
+
+export const fileLimitsOf = (kept: Kept['multi_modal_config']): Connection['fileLimits'] =>
+  kept && { maxFiles: kept.max_files, maxFileSizeBytes: kept.max_file_size_bytes };
+
+/** Returns what these settings decide about a connection. `keyed` proves who calls by the token itself. */
 export function addressConnection(
   kept: Kept & { authentication_type: string },
   { token }: Secrets,
   keyed: Authentication,
 ): Pick<Connection, 'authentication' | 'contextHeaders' | 'handler' | 'fileLimits'> {
-  const { multi_modal_config: files, oauth2_token_url: tokenUrl } = kept;
+  const { oauth2_token_url: tokenUrl } = kept;
   return {
     authentication:
       kept.authentication_type === 'api_key' || tokenUrl === null
@@ -91,6 +94,6 @@ export function addressConnection(
         : { kind: 'oauth2', tokenUrl, scope: kept.authentication_scope, credentials: token ?? null },
     contextHeaders: contextHeadersOf(kept.custom_header_mapping),
     handler: null,
-    fileLimits: files && { maxFiles: files.max_files, maxFileSizeBytes: files.max_file_size_bytes },
+    fileLimits: fileLimitsOf(kept.multi_modal_config),
   };
 }

@@ -3,7 +3,7 @@ import { orDefault } from '../wire/common.ts';
 import { Url } from '../wire/integrations.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
 import { type ParameterMap, textAndImages } from './modelFamily.ts';
-import { bearer, tokenProvider } from './provider.ts';
+import { bearer, tokenProvider, withPath } from './provider.ts';
 
 const AuthenticationType = z.enum(['api_key', 'custom_oauth2']);
 
@@ -42,7 +42,8 @@ export const anthropic = tokenProvider({
   toShown: (stored) => stored,
   addresses: ({ endpoint, oauth2_token_url }) => ({ endpoint, oauth2_token_url }),
   connect: (stored, secrets) => ({
-    endpoint: stored.endpoint === null ? ENDPOINT : versioned(stored.endpoint),
+    // Anthropic's own clients take an address without its version, `https://api.anthropic.com`.
+    endpoint: stored.endpoint === null ? ENDPOINT : withPath(stored.endpoint, '/v1'),
     headers: {},
     ...addressConnection(stored, secrets, bearer(secrets)),
   }),
@@ -81,10 +82,3 @@ export const anthropic = tokenProvider({
     },
   ],
 });
-
-/** Anthropic's own clients take an address without its version, `https://api.anthropic.com`. */
-function versioned(endpoint: string): string {
-  const url = new URL(endpoint);
-  if (/^\/+$/.test(url.pathname)) url.pathname = '/v1';
-  return url.href;
-}

@@ -4,6 +4,7 @@ import { BodyFlag, documentedAs, orDefault } from '../wire/common.ts';
 import { Headers, Url } from '../wire/integrations.ts';
 import { mapOf } from '../wire/mapOf.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
+import { completionsUrl } from './chatCompletion.ts';
 import { AttemptFailure } from './failures.ts';
 import type { ModelSettings } from './parameters.ts';
 import { type Deployment, sealedHeaders, tokenProvider } from './provider.ts';
@@ -18,7 +19,7 @@ documentedAs.set(SentDeployments, z.record(name, name));
 /** With `client_secret` and `custom_oauth2`, access tokens are asked for with client credentials. */
 const AuthenticationType = z.enum(['api_key', 'client_secret', 'username_password', 'custom_oauth2']);
 
-/** What an access token of Microsoft Entra must be for. */
+/** The scope of an access token of Microsoft Entra. */
 const ENTRA_SCOPE = 'https://cognitiveservices.azure.com/.default';
 
 const settings = {
@@ -86,7 +87,7 @@ export const azure = tokenProvider({
   addresses: ({ endpoint, oauth2_token_url }) => ({ endpoint, oauth2_token_url }),
   connect: (stored, secrets) => ({
     endpoint: stored.endpoint,
-    addressOf: (deployment, run) => addressOf(stored, deployment, run),
+    addressOf: (deployment, run) => completionsUrl(addressOf(stored, deployment, run)),
     headers: sealedHeaders(secrets),
     ...addressConnection(stored, secrets, { kind: 'header', name: 'api-key', value: secrets.token ?? '' }),
   }),

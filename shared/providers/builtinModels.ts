@@ -2,58 +2,30 @@ import { closestNames } from '../identifiers/closestNames.ts';
 import type { Modality } from '../wire/integrations.ts';
 import { findModel, snapshotOf } from './findModel.ts';
 import { tokenProviders } from './index.ts';
-import { type ModelFamily, type ParameterMap, textAndImages } from './modelFamily.ts';
+import type { ModelFamily, ParameterMap } from './modelFamily.ts';
 
 export interface BuiltinModel {
   /** The name its provider calls it by; also its alias. */
   name: string;
-  /** What else it is called. */
+  /** Its other names. */
   otherNames: readonly string[];
-  /** One of the list of providers, or one that only custom integrations lead to. */
+  /** One of the list of providers. */
   provider: string;
   parameters: ParameterMap;
   modalities: readonly Modality[];
 }
-
-// https://ai.google.dev/gemini-api/docs/openai
-const gemini: ParameterMap = {
-  temperature: 'temperature',
-  max_tokens: 'max_tokens',
-  stop_sequences: 'stop',
-  top_p: 'top_p',
-  tools: 'tools',
-  tool_choice: 'tool_choice',
-  response_format: 'response_format',
-  reasoning_effort: 'reasoning_effort',
-};
 
 const modelsOf = (provider: string, families: readonly ModelFamily[]): BuiltinModel[] =>
   families.flatMap(({ names, otherNames, ...family }) =>
     names.map((name) => ({ name, otherNames: otherNames?.[name] ?? [], provider, ...family })),
   );
 
-/** Models that custom integrations reach. */
-const google: readonly ModelFamily[] = [
-  {
-    parameters: gemini,
-    modalities: textAndImages,
-    names: [
-      ...['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-3.6-flash', 'gemini-3.5-flash', 'gemini-3.5-flash-lite'],
-      ...['gemini-3.1-pro-preview', 'gemini-3.1-flash-lite', 'gemini-3-pro-preview', 'gemini-3-flash-preview'],
-      ...['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-2.5-flash-lite', 'gemini-2.0-flash', 'gemini-2.0-flash-lite'],
-    ],
-  },
-];
-
 /**
  * Well-known models: what `based_on` may name, and the models of the providers that can be configured. The list is of November 2026, made from the
  * providers' pages and from reports of them; what is newer is called by its own name, and takes what most models take. A name stays when its provider
  * retires the model: stored integrations are based on it. The first of a provider is its default.
  */
-export const builtinModels: readonly BuiltinModel[] = [
-  ...tokenProviders.flatMap(({ name, models }) => modelsOf(name, models)),
-  ...modelsOf('google', google),
-];
+export const builtinModels: readonly BuiltinModel[] = tokenProviders.flatMap(({ name, models }) => modelsOf(name, models));
 
 /** A name, and what is left of it where its ending only says that it is the newest: `Mistral Large` is `mistral-large-latest`. */
 export const spellingsOf = (name: string): string[] => [name, withoutLatest(name)];

@@ -8,11 +8,14 @@ export const MOST_CALLS = 1_000;
 
 /** Characters of a token, on average; providers reckon with the same. */
 const CHARACTERS_PER_TOKEN = 4;
-/** Tokens of a part that is not text, and of an answer whose length the settings do not bound. */
+/** Tokens of a part that is not text, and of an answer whose length nothing says. */
 const PART_TOKENS = 1_000;
-const ANSWER_TOKENS = 500;
+export const ANSWER_TOKENS = 500;
 
-/** What calls to the models of integrations have to wait for: the integration, and the run where it has limits of its own. */
+/** Tokens of a text of so many characters, by estimate. */
+export const tokensOfText = (characters: number): number => Math.ceil(characters / CHARACTERS_PER_TOKEN);
+
+/** Makes the gates that calls to models of integrations pass: the integration, and the run where it has limits of its own. */
 export function callLimits(calls: CallGate) {
   const stored = new Map<string, Integration['limits']>();
 
@@ -54,8 +57,8 @@ function raised(limits: CallLimits, ofRun: Partial<CallLimits> | undefined): Cal
   };
 }
 
-/** Tokens of a call by estimate: its text, and as much of an answer as it allows. */
-function tokensOf(messages: ModelCall['messages'], parameters: Record<string, unknown>): number {
+/** Tokens of what a model is sent, by estimate. */
+export function tokensOfMessages(messages: ModelCall['messages']): number {
   let characters = 0;
   let parts = 0;
   for (const { content } of messages) {
@@ -66,8 +69,15 @@ function tokensOf(messages: ModelCall['messages'], parameters: Record<string, un
         else parts++;
       }
   }
+  return tokensOfText(characters) + parts * PART_TOKENS;
+}
+
+/** Tokens of a call by estimate: its text, and as much of an answer as it allows. */
+const tokensOf = (messages: ModelCall['messages'], parameters: Record<string, unknown>): number =>
+  tokensOfMessages(messages) + answerTokens(parameters);
+
+/** As many tokens as a request allows an answer, by estimate where it says none. */
+export function answerTokens(parameters: Record<string, unknown>): number {
   const allowed = parameters.max_tokens ?? parameters.max_completion_tokens;
-  return (
-    Math.ceil(characters / CHARACTERS_PER_TOKEN) + parts * PART_TOKENS + (typeof allowed === 'number' ? allowed : ANSWER_TOKENS)
-  );
+  return typeof allowed === 'number' ? allowed : ANSWER_TOKENS;
 }

@@ -16,7 +16,7 @@ export interface ToolCall {
   function: { name: string; arguments: string };
 }
 
-/** What a model said. */
+/** An answer of a model. */
 export interface AssistantMessage {
   role: 'assistant';
   content: string;

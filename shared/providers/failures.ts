@@ -27,7 +27,7 @@ export class AttemptFailure extends Error {
   readonly outcome: AttemptOutcome;
   readonly retry: boolean;
   readonly status: number | undefined;
-  /** What the other side asked to wait. */
+  /** Milliseconds that the endpoint asked to wait. */
   readonly retryAfterMs: number | undefined;
   /** The call was refused because there was too much: it says nothing against the call. */
   readonly isOverload: boolean;
@@ -51,7 +51,7 @@ export class AttemptFailure extends Error {
   }
 
   /**
-   * What is shown of it where nothing of the other side may be: the same for a closed port and for one that answers. Whether the call is worth
+   * Returns what is shown of it where nothing of the other side may be: the same for a closed port and for one that answers. Whether the call is worth
    * another try, and whom the failure speaks against, stays as it is.
    */
   untold(): AttemptFailure {
@@ -122,7 +122,7 @@ const CONNECTION_CODES: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
 };
 
-/** What a failed request without a complete answer means: refused by our own rules, too large, or broken on the way. */
+/** Returns what a failed request without a complete answer means: refused by our own rules, too large, or broken on the way. */
 export function connectionFailure(who: string, err: unknown): AttemptFailure {
   if (err instanceof OutboundRefused) return new AttemptFailure('refused', `request refused: ${err.message}`, { retry: false });
   const code = codeOf(err);

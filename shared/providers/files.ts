@@ -2,7 +2,7 @@ import type { ChatMessage, ContentPart } from './chatMessage.ts';
 import type { Connection } from './provider.ts';
 
 /**
- * What is wrong with the files of a call under the integration's `multi_modal_config`, or undefined. Sizes are those of inline files; a file that
+ * Returns what is wrong with the files of a call under the integration's `multi_modal_config`, or undefined. Sizes are those of inline files; a file that
  * is only named by URL is fetched by the endpoint, so only its number counts.
  */
 export function fileProblem(messages: readonly ChatMessage[], limits: Connection['fileLimits']): string | undefined {

@@ -1,4 +1,4 @@
-/** What is the same in every spelling of a model's name: `GPT-4o mini` is `gpt-4o-mini`. */
+/** Returns a key that is the same for every spelling of a model's name: `GPT-4o mini` is `gpt-4o-mini`. */
 export const modelKey = (name: string): string => name.toLowerCase().replaceAll(/[\s._\p{Pd}]+/gu, '');
 
 // A date, a month and a year or a day in four digits, a version such as `001`.
@@ -11,7 +11,7 @@ export function snapshotOf(name: string): { model: string; version: string } | u
   return found?.[1] === undefined ? undefined : { model: name.slice(0, found.index), version: found[1] };
 }
 
-/** What a name leads to: one model, spelled exactly so or nearly, or several that are spelled nearly so. */
+/** The models that a name finds: one, spelled exactly so or nearly, or several that are spelled nearly so. */
 export type Match<M> = { model: M; isExact: boolean } | { ambiguous: M[] } | undefined;
 
 /**

@@ -21,16 +21,16 @@ export const defaultRetryRules: RetryRules = { maxAttempts: 6, maxRefusedMs: 6 *
 const JITTER = 0.25;
 
 export interface LimitedCall {
-  /** What the call needs a permit of, in this order. */
+  /** Gates that the call needs a permit of, in this order. */
   gates: readonly { key: string; limits: () => CallLimits }[];
-  /** Who shares the gates evenly with others: the run. */
+  /** The run, which shares the gates evenly with others. */
   party: string | undefined;
   /** Tokens that it will use, by estimate. */
   tokens: number;
   rules: RetryRules;
   /** For all tries together; waits do not count. */
   timeLimitMs: number;
-  /** What the failure says when that time is over. */
+  /** Text of the failure when that time is over. */
   overdue: string;
   signal: AbortSignal;
   /** Called when a wait begins; what it gives, when that wait is over. */
@@ -41,6 +41,8 @@ export interface LimitedCall {
   confirm?: (() => Promise<void>) | undefined;
   /** True when a failure is to be followed by one more try at once, which is not counted. */
   again?: (failure: AttemptFailure) => boolean;
+  /** False when the answer has begun to reach whoever asked: there is no further try then. */
+  mayRepeat?: (() => boolean) | undefined;
   /** Gets every try as it ends. */
   attempts: Attempt[];
   /** Hears of every try as it ends. */
@@ -112,14 +114,15 @@ export async function limitedCall<T>(
       permits.leave(outcome);
     }
     retryWaitMs = 0;
+    if (call.mayRepeat?.() === false) throw failureOf(call, failure);
     if (call.again?.(failure)) continue;
-    if (!failure.retry || spentMs >= call.timeLimitMs) throw given(call, failure);
+    if (!failure.retry || spentMs >= call.timeLimitMs) throw failureOf(call, failure);
     if (failure.isOverload) {
-      if (permits.refusedForMs >= rules.maxRefusedMs) throw given(call, failure);
+      if (permits.refusedForMs >= rules.maxRefusedMs) throw failureOf(call, failure);
       continue;
     }
     failures++;
-    if (failures >= rules.maxAttempts) throw given(call, failure);
+    if (failures >= rules.maxAttempts) throw failureOf(call, failure);
     retryWaitMs = Math.min(rules.maxDelayMs, rules.minDelayMs * 2 ** Math.min(failures - 1, 30)) * (1 + Math.random() * JITTER);
     await asWait(call, () => pause(retryWaitMs, call.stopping ?? signal));
   }
@@ -129,7 +132,7 @@ export async function limitedCall<T>(
 const isOurs: ReadonlySet<Attempt['outcome']> = new Set(['refused', 'timeout', 'handler_error']);
 
 /** The failure of a call that is given up, and its tries, as far as they may be shown. */
-function given({ attempts, mayExplain }: LimitedCall, failure: AttemptFailure): AttemptFailure {
+function failureOf({ attempts, mayExplain }: LimitedCall, failure: AttemptFailure): AttemptFailure {
   if (isOurs.has(failure.outcome) || mayExplain()) return failure;
   for (const [index, { status: _status, ...attempt }] of attempts.entries())
     attempts[index] = isOurs.has(attempt.outcome) ? attempt : { ...attempt, outcome: 'connection_error' };

@@ -9,6 +9,8 @@ export interface ModelCall {
   modelAlias: string | null | undefined;
   integrationName?: string | null | undefined;
   messages: readonly ChatMessage[];
+  /** True to have the messages, which are texts, embedded in place of answered: the answer's text is a JSON list of vectors. */
+  embeds?: boolean | undefined;
   settings: ModelSettings;
   context: CallContext;
   signal: AbortSignal;
@@ -18,7 +20,7 @@ export interface ModelCall {
   stopping?: AbortSignal | undefined;
   /** Asked before each try, when its permits are had: the call rejects as this does. */
   confirm?: (() => Promise<void>) | undefined;
-  /** What is asked before a large answer is read, where others share the memory for those. */
+  /** Memory for large answers, which others share. It is taken before such an answer is read. */
   memory?: { take(bytes: number, signal: AbortSignal): Promise<void> } | undefined;
   retry?: Partial<RetryRules> | undefined;
   /** Milliseconds for all tries together; waits do not count. 300,000 where it is absent. */
@@ -27,14 +29,33 @@ export interface ModelCall {
   areFilledIn?: boolean | undefined;
   /** True where the settings are only preferred: those that the endpoint refuses are left out. Else the call fails, but for another name of the same. */
   mayLeaveOut?: boolean | undefined;
-  /** What the run sets instead of the integration's limits; needs `context.runId`. */
+  /** True where the integration may have been changed a moment ago: it is read again. */
+  isJustChanged?: boolean | undefined;
+  /** Has the answer sent while the model writes it. Without it the answer is asked for whole. */
+  stream?: AnswerStream | undefined;
+  /** Limits of the run in place of the integration's; they need `context.runId`. */
   limits?: Partial<CallLimits> | undefined;
+}
+
+/** A piece of an answer as it came. Texts may be empty. */
+export interface AnswerPiece {
+  text: string;
+  reasoning: string;
+  /** Pieces with one index are one call; their arguments are to be joined. */
+  toolCalls: { index: number; id?: string; name?: string; arguments: string }[];
+}
+
+/** Hears of an answer while it comes. Once it has heard a piece the call is not tried again. An endpoint that does not stream gives one piece. */
+export interface AnswerStream {
+  piece(piece: AnswerPiece): void;
+  /** Called before the call rejects, when a try was made: what had come of the answer of the last one, and what that cost where it is known. */
+  brokenOff(partial: ModelAnswer): void;
 }
 
 export interface ModelAnswer {
   message: AssistantMessage;
   text: string;
-  /** What the model thought before it answered: no part of the text. Null where nothing is shown of it. */
+  /** Thoughts of the model before its answer. They are no part of the text. Null where nothing is shown of them. */
   reasoning: string | null;
   /** The model's words where it refused to answer; the text says them too. */
   refusal: string | null;
@@ -47,25 +68,34 @@ export interface ModelAnswer {
   totalTokens: number | null;
   cachedInputTokens: number | null;
   cacheWriteTokens: number | null;
-  /** Of the output tokens. */
+  /** Reasoning tokens among the output tokens. */
   reasoningTokens: number | null;
   /** The successful try alone: no wait, no earlier try, no token request. */
   durationNs: number;
   attempts: Attempt[];
-  /** What was sent otherwise than it was asked for, because the endpoint does not take it so. */
+  /** Parts of the request that were sent otherwise than asked for, because the endpoint does not take them so. */
   adjustments: readonly string[];
   /** In US dollars; null when the price or the token counts are unknown. */
   costUsd: number | null;
+  /** Null where the cost is. */
+  priceSource: 'integration' | 'list' | null;
+  /** From the start of that try until the first piece of the answer; null where it was not streamed. */
+  timeToFirstTokenNs: number | null;
 }
 
 export interface ModelCaller {
   /**
    * Finds the model a call would use; also asked before a run starts.
+   * @param userId for whom the call is made, whose choice of integrations counts
    * @throws ServiceError `ModelUnknown` or `IntegrationNotFound`, naming what is known.
    */
-  resolveModel(modelAlias: string | null | undefined, integrationName?: string | null): Promise<ResolvedModel>;
+  resolveModel(
+    modelAlias: string | null | undefined,
+    integrationName?: string | null,
+    userId?: string | null,
+  ): Promise<ResolvedModel>;
   /** Settings that this model is not sent although they are asked for; none where no model is found. */
-  unsentSettings(settings: ModelSettings): Promise<string[]>;
+  unsentSettings(settings: ModelSettings, userId: string): Promise<string[]>;
   /** @throws ModelCallError; ServiceError when our own stores or keys are at fault; the reason of a signal when it aborts. */
   complete(call: ModelCall): Promise<ModelAnswer>;
 }
@@ -88,7 +118,7 @@ export interface Attempt {
   endedAt: number;
   outcome: AttemptOutcome;
   status?: number;
-  /** What this try had to wait for before it started, and how long: `retry` is the pause after a try that failed. */
+  /** The wait of this try before its start, and the reason: `retry` is the pause after a try that failed. */
   waited?: { ms: number; reason: WaitReason | 'retry' };
 }
 

@@ -1,38 +1,52 @@
 import type { CallGate } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
-import { type OutboundGuard, OutboundRefused, type OutboundRequest } from '../integrations/outbound.ts';
-import type { Prices } from '../prices/openPrices.ts';
+import type { OutboundGuard, OutboundRequest } from '../integrations/outbound.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { signerOf } from './awsAuthentication.ts';
 import { callLimits } from './callLimits.ts';
-import { createChatCompletion } from './chatCompletion.ts';
+import { completionsUrl, createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
+import { ComingCompletion } from './comingCompletion.ts';
 import { customConnection } from './custom.ts';
-import { AttemptFailure, connectionFailure, httpFailure, isConnectionFailure } from './failures.ts';
+import { embeddings, embeddingsUrl } from './embeddings.ts';
+import { AttemptFailure } from './failures.ts';
 import { fileProblem } from './files.ts';
+import { callHandler } from './handlers/callHandler.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
-import { type HandlerReply, HandlerThrew } from './handlers/handlerProcess.ts';
-import { createHandlers, type Handlers, type HandlersOptions } from './handlers/handlers.ts';
-import type { HandlerRequest } from './handlers/messages.ts';
+import { createHandlers, type HandlersOptions } from './handlers/handlers.ts';
 import { findTokenProvider } from './index.ts';
 import { defaultRetryRules, limitedCall } from './limitedCall.ts';
-import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from './modelCall.ts';
-import { type CallableModel, resolveModel } from './models.ts';
+import { type AnswerStream, type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from './modelCall.ts';
+import { type CallableModel, pricedName, resolveModelFor } from './models.ts';
 import { createAccessTokens } from './oauth2.ts';
 import { requestParameters, unsentSettings } from './parameters.ts';
 import type { CallContext, Connection } from './provider.ts';
 import { adjusted, refusedParameters } from './refusedParameters.ts';
+import { FilesRefused, type NamedFiles, withFiles } from './sentFiles.ts';
 import type { TimeLimit } from './timeLimit.ts';
+
+/** The prices of calls. */
+export interface CallPrices {
+  /** Resolves when the prices are new enough for a call. */
+  fresh(): Promise<void>;
+  /** Returns the cost of a call in US dollars and the source of its price; null where the price is not known. */
+  pricedCost(
+    call: ReturnType<typeof tokensOf> & ReturnType<typeof pricedName> & { at: string },
+  ): { usd: number; source: NonNullable<ModelAnswer['priceSource']> } | null;
+}
 
 export interface ModelCallerDeps {
   integrations: Pick<IntegrationStore, 'list'>;
   /** Opens the sealed secrets of an integration. */
   openSecrets(integration: Integration): Secrets;
-  outbound: Pick<OutboundGuard, 'request' | 'fetch' | 'mayExplain'>;
+  outbound: Pick<OutboundGuard, 'request' | 'open' | 'fetch' | 'mayExplain'>;
   /** Where handler classes are, and what their processes are started with. */
   handlers: Omit<HandlersOptions, 'fetch'>;
   calls: CallGate;
-  prices: Pick<Prices, 'fresh' | 'costOf'>;
+  prices: CallPrices;
+  /** The files that messages may name. */
+  files: NamedFiles;
   telemetry?: Pick<Telemetry, 'add' | 'record'>;
 }
 
@@ -47,10 +61,10 @@ const connectionOf = (integration: Integration, secrets: Secrets): Connection =>
     : findTokenProvider(integration.provider).connect(integration.config, secrets);
 
 export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
-  const chat = createChatCompletion(deps.outbound.request);
+  const chat = createChatCompletion(deps.outbound);
   const tokens = createAccessTokens(deps.outbound.fetch);
   const handlers = createHandlers({ ...deps.handlers, fetch: deps.outbound.fetch });
-  const integrations = remembered(() => deps.integrations.list(), INTEGRATIONS_FRESH_MS);
+  const integrations = remember(() => deps.integrations.list(), INTEGRATIONS_FRESH_MS);
   const limits = callLimits(deps.calls);
   const connections = new WeakMap<Integration, Connection>();
   const refused = refusedParameters();
@@ -64,23 +78,23 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
     return connection;
   };
 
-  const resolveNow: ModelCaller['resolveModel'] = async (modelAlias, integrationName) =>
-    resolveModel(await deps.integrations.list(), modelAlias, integrationName);
-  const resolve = async (modelAlias: string | null | undefined, integrationName?: string | null) => {
+  const resolveNow: ModelCaller['resolveModel'] = async (modelAlias, integrationName, userId) =>
+    resolveModelFor(userId, await deps.integrations.list(), modelAlias, integrationName);
+  const resolve: ModelCaller['resolveModel'] = async (modelAlias, integrationName, userId) => {
     try {
-      return resolveModel(await integrations(), modelAlias, integrationName);
+      return resolveModelFor(userId, await integrations(), modelAlias, integrationName);
     } catch (err) {
       // What is unknown may have been made a moment ago: a run started right after its integration must find it.
-      if (err instanceof ServiceError && err.permanent) return resolveNow(modelAlias, integrationName);
+      if (err instanceof ServiceError && err.permanent) return resolveNow(modelAlias, integrationName, userId);
       throw err;
     }
   };
 
   return {
     resolveModel: resolveNow,
-    async unsentSettings(settings) {
+    async unsentSettings(settings, userId) {
       const alias = typeof settings.model_alias === 'string' ? settings.model_alias : null;
-      const found = await resolve(alias).catch((err: unknown) => {
+      const found = await resolve(alias, null, userId).catch((err: unknown) => {
         if (err instanceof ServiceError && err.permanent) return undefined;
         throw err;
       });
@@ -89,16 +103,29 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
     async complete(call) {
       const refusal = (message: string, isOfProvider: boolean) =>
         new ModelCallError(message, { permanent: true, attempts: [], isOfProvider, isExhausted: false });
-      const { integration, model } = await resolve(call.modelAlias, call.integrationName).catch((err) => {
+      const { integration, model } = await (call.isJustChanged ? resolveNow : resolve)(
+        call.modelAlias,
+        call.integrationName,
+        call.context.userId,
+      ).catch((err) => {
         if (err instanceof ServiceError && err.permanent) throw refusal(err.message, true);
         throw err;
       });
       await deps.prices.fresh();
       const connection = connectionTo(integration);
-      const problem = fileProblem(call.messages, connection.fileLimits);
+      // What the models of an endpoint of somebody's own take is not known here.
+      const takes = integration.provider === 'custom' ? undefined : model.modalities;
+      const messages = await withFiles(deps.files, call.messages, call.context.projectId ?? null, takes).catch((err: unknown) => {
+        throw err instanceof FilesRefused ? refusal(err.message, false) : err;
+      });
+      if (call.embeds && (connection.handler || connection.protocol))
+        throw refusal(`the integration "${integration.name}" has no embeddings in OpenAI's protocol`, true);
+      const problem = fileProblem(messages, connection.fileLimits);
       if (problem) throw refusal(problem, false);
 
-      const parameters = requestParameters(model, call.settings, call.areFilledIn);
+      const { stream } = call;
+      const asked = requestParameters(model, call.settings, call.areFilledIn);
+      const parameters = stream && !connection.handler ? { ...asked, ...STREAMED } : asked;
       const modelKey = `${integration.id} ${integration.updatedAt.getTime()} ${model.name}`;
       let sent = parameters;
       let notes: string[] = [];
@@ -108,26 +135,37 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       let accessToken: string | undefined;
       let isRefreshed = false;
       let durationNs = 0;
+      let coming: ComingCompletion | undefined;
+      let timeToFirstTokenNs: number | null = null;
 
       const send = async (limit: TimeLimit, reserve: OutboundRequest['reserve']): Promise<HandlerAnswer> => {
         const headers = requestHeaders(connection, call.context, accessToken);
+        const start = process.hrtime.bigint();
+        const elapsedNs = () => Number(process.hrtime.bigint() - start) - Math.round(limit.waitedMs() * 1e6);
+        timeToFirstTokenNs = null;
+        coming = stream && comingTo(stream, (isStreamed) => (timeToFirstTokenNs = isStreamed ? elapsedNs() : null));
         if (connection.handler) {
           const { endpoint } = connection;
-          const request = { model: model.name, messages: call.messages as ChatMessage[], parameters: sent, endpoint, headers };
-          const asked = { ...request, context: call.context };
-          const reply = await limit.race(callHandler(handlers, integration.id, connection, asked, limit.signal));
+          const request = { model: model.name, messages: messages as ChatMessage[], parameters: sent, endpoint, headers };
+          const withContext = { ...request, context: call.context };
+          const reply = await limit.race(callHandler(handlers, integration.id, connection, withContext, limit.signal));
           durationNs = reply.durationNs;
+          coming?.takeWhole(reply.answer);
           return reply.answer;
         }
-        const start = process.hrtime.bigint();
+        const address =
+          connection.addressOf?.(model.name, call.settings, sent.stream === true) ?? completionsUrl(connection.endpoint);
         const answer = await chat({
-          endpoint: connection.addressOf?.(model.name, call.settings) ?? connection.endpoint,
-          body: { model: model.name, ...sent, messages: call.messages.map(toProtocol) },
+          url: call.embeds ? embeddingsUrl(address) : address,
+          body: { model: model.name, ...sent, messages: messages.map(toProtocol) },
           headers,
+          protocol: call.embeds ? embeddings : connection.protocol,
+          sign: signerOf(connection.authentication),
           signal: limit.signal,
           reserve,
+          coming,
         });
-        durationNs = Number(process.hrtime.bigint() - start) - Math.round(limit.waitedMs() * 1e6);
+        durationNs = elapsedNs();
         return answer;
       };
 
@@ -161,11 +199,23 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         return true;
       };
 
+      const measured = (answer: HandlerAnswer, ns: number): ModelAnswer => {
+        const counts = tokensOf(answer);
+        const at = new Date().toISOString();
+        const cost = deps.prices.pricedCost({ ...counts, ...pricedName({ integration, model }), at });
+        const costs = { costUsd: cost?.usd ?? null, priceSource: cost?.source ?? null };
+        const result = toModelAnswer(answer, model, {
+          ...{ ...counts, ...costs, durationNs: ns, timeToFirstTokenNs, attempts, adjustments: notes },
+        });
+        countUsage(deps.telemetry, integration.name, result);
+        return result;
+      };
+
       try {
         const answer = await limitedCall(
           deps.calls,
           {
-            ...limits.of(integration, call, parameters),
+            ...limits.of(integration, call, call.embeds ? { max_tokens: 0 } : parameters),
             rules: { ...defaultRetryRules, ...call.retry },
             timeLimitMs,
             overdue: `the model endpoint did not answer within ${timeLimitMs / 1_000} s`,
@@ -174,6 +224,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
             stopping: call.stopping,
             confirm: call.confirm,
             again,
+            mayRepeat: () => !coming?.hasBegun,
             attempts,
             onAttempt: ({ startedAt, endedAt, outcome }) =>
               deps.telemetry?.record('assay_model_attempt_duration_seconds', Math.max(0, endedAt - startedAt) / 1_000, {
@@ -184,15 +235,10 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
           },
           attempt,
         );
-        const counts = tokensOf(answer);
-        const at = new Date().toISOString();
-        // A provider's deployments have names of the user's choice: what they cost is a matter of the model.
-        const priced = integration.provider === 'custom' ? model.name : model.alias;
-        const costUsd = deps.prices.costOf({ ...counts, model: priced, at, integrationId: integration.id });
-        const result = toModelAnswer(answer, model, { ...counts, costUsd, durationNs, attempts, adjustments: notes });
-        countUsage(deps.telemetry, integration.name, result);
-        return result;
+        return measured(answer, durationNs);
       } catch (err) {
+        const last = attempts.at(-1);
+        if (stream && last) stream.brokenOff(measured(coming?.soFar ?? { content: '' }, (last.endedAt - last.startedAt) * 1e6));
         if (!(err instanceof AttemptFailure)) throw err;
         const { message, retry, status, isOfProvider, isExhausted } = err;
         const names = err.refusedParameters.filter((name) => Object.hasOwn(sent, name));
@@ -201,6 +247,20 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       }
     },
   };
+}
+
+/** Fields that ask an endpoint for an answer in pieces, the last of which says the counts. */
+const STREAMED = { stream: true, stream_options: { include_usage: true } } as const;
+
+/** @param onFirst called with the first piece */
+function comingTo(stream: AnswerStream, onFirst: (isStreamed: boolean) => void): ComingCompletion {
+  let isFirst = true;
+  const coming: ComingCompletion = new ComingCompletion((piece) => {
+    if (isFirst) onFirst(coming.isStreamed);
+    isFirst = false;
+    stream.piece(piece);
+  });
+  return coming;
 }
 
 function countUsage(
@@ -231,61 +291,14 @@ function requestHeaders(
   return all;
 }
 
-/** A handler's `complete`, with what it throws turned into our failures. @param key the integration */
-async function callHandler(
-  handlers: Handlers,
-  key: string,
-  connection: Connection,
-  call: HandlerRequest,
-  signal: AbortSignal,
-): Promise<HandlerReply> {
-  const config = connection.handler as NonNullable<Connection['handler']>;
-  const who = `the handler ${config.className}`;
-  let reply: HandlerReply;
-  try {
-    reply = await handlers.complete(key, config, call, signal);
-  } catch (err) {
-    signal.throwIfAborted();
-    if (err instanceof OutboundRefused || isConnectionFailure(err)) throw connectionFailure(`${who}'s endpoint`, err);
-    if (!(err instanceof HandlerThrew)) throw err;
-    const { status, retryAfterMs } = err;
-    if (status !== undefined && status >= 400 && status <= 599) {
-      const headers = new Headers(retryAfterMs === undefined ? {} : { 'retry-after-ms': String(retryAfterMs) });
-      throw httpFailure(`${who}'s endpoint`, status, headers);
-    }
-    throw new AttemptFailure('handler_error', `${who} failed: ${withoutSecrets(err.message, connection, call.headers)}`, {
-      retry: false,
-    });
-  }
-  if (typeof reply.answer?.content !== 'string')
-    throw new AttemptFailure('handler_error', `${who} must answer an object with a text \`content\``, { retry: false });
-  return reply;
-}
-
-const MAX_HANDLER_MESSAGE = 300;
-/** Shorter values are words, not secrets. */
-const SHORTEST_SECRET = 4;
-
-/** What a call of the integration talks to. */
+/** Returns what a call of the integration talks to. */
 const addressesOf = ({ endpoint, authentication }: Connection): string[] => [
   endpoint,
   ...(authentication.kind === 'oauth2' ? [authentication.tokenUrl] : []),
 ];
 
-/** A handler's own words, without the secrets it was given. */
-function withoutSecrets(text: string, { authentication, handler }: Connection, headers: Record<string, string>): string {
-  const credentials = authentication.kind === 'oauth2' ? authentication.credentials : null;
-  const secrets = textsIn([headers, handler?.initKwargs, credentials]).flatMap((value) => [value, value.replace(/^Bearer /, '')]);
-  const clean = secrets
-    .filter((secret) => secret.length >= SHORTEST_SECRET)
-    .reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text);
-  return clean.split('\n')[0]?.slice(0, MAX_HANDLER_MESSAGE) ?? '';
-}
-
-const textsIn = (value: unknown): string[] =>
-  typeof value === 'string' ? [value] : value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsIn) : [];
-
-type Measured = ReturnType<typeof tokensOf> & Pick<ModelAnswer, 'costUsd' | 'durationNs' | 'attempts' | 'adjustments'>;
+type Measured = ReturnType<typeof tokensOf> &
+  Pick<ModelAnswer, 'costUsd' | 'priceSource' | 'durationNs' | 'timeToFirstTokenNs' | 'attempts' | 'adjustments'>;
 
 function toModelAnswer(
   answer: HandlerAnswer,
@@ -328,7 +341,7 @@ const tokenCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
 
 /** The result of `load`, asked for again when it is older than `freshMs`; callers at the same time share one request, failures are not kept. */
-function remembered<T>(load: () => Promise<T>, freshMs: number): () => Promise<T> {
+function remember<T>(load: () => Promise<T>, freshMs: number): () => Promise<T> {
   let held: { value: Promise<T>; since: number } | undefined;
   return () => {
     if (held && performance.now() - held.since < freshMs) return held.value;

@@ -1,20 +1,20 @@
 import type { Modality, RunParameter } from '../wire/integrations.ts';
 
-/** Which run parameters a model takes, each with its name in a chat completion request. */
+/** The run parameters that a model takes, each with its name in a chat completion request. */
 export type ParameterMap = Readonly<Partial<Record<RunParameter, string>>>;
 
 /** Models of one provider that take the same parameters. */
 export interface ModelFamily {
-  /** What the provider calls them; also their aliases. */
+  /** Names of the models at the provider, which are also their aliases. */
   names: readonly string[];
-  /** What some of them are called besides, by their names: what people call them where that is not the name in another spelling. */
+  /** Other names of some models, by their names: those that people use where they are not the name in another spelling. */
   otherNames?: Readonly<Record<string, readonly string[]>>;
   parameters: ParameterMap;
   modalities: readonly Modality[];
 }
 
 // No map holds logprobs: run settings ask for them by default, nothing here reads them, and they multiply the size of an answer.
-/** What most endpoints of this protocol take; used where a model says nothing about itself. */
+/** Parameters that most endpoints of this protocol take. They hold where a model states none. */
 export const chat = {
   temperature: 'temperature',
   max_tokens: 'max_tokens',

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
-import { type CustomModel, customFirst, type Integration } from '../integrations/integration.ts';
+import { type CustomModel, customFirst, type Integration, usableBy } from '../integrations/integration.ts';
 import type { Modality } from '../wire/integrations.ts';
 import { type BuiltinModel, builtinModels, findBuiltinModel, spellingsOf, withoutLatest } from './builtinModels.ts';
 import { findModel, type Match, snapshotOf } from './findModel.ts';
@@ -10,12 +10,14 @@ import type { Deployment } from './provider.ts';
 
 /** A model that can be called through an integration. */
 export interface CallableModel {
-  /** What run settings call it. */
+  /** Name in run settings. */
   alias: string;
-  /** What the endpoint calls it. */
+  /** Name at the endpoint. */
   name: string;
-  /** What else it is called. */
+  /** Other names. */
   otherNames: readonly string[];
+  /** The built-in model that it is, or is based on. */
+  builtin: string | null;
   parameters: ParameterMap;
   /** True when the integration lists the parameters itself: then each is sent whatever its value. */
   parametersAreListed: boolean;
@@ -27,18 +29,19 @@ export interface ResolvedModel {
   model: CallableModel;
 }
 
-const known = new WeakMap<Integration, CallableModel[]>();
+const listedModels = new WeakMap<Integration, CallableModel[]>();
 
 /** The models an integration names, in its order. Empty for a custom endpoint that takes any name. */
 export function modelsOf(integration: Integration): CallableModel[] {
-  const models = known.get(integration) ?? listModels(integration);
-  known.set(integration, models);
+  const models = listedModels.get(integration) ?? listModels(integration);
+  listedModels.set(integration, models);
   return models;
 }
 
 function listModels(integration: Integration): CallableModel[] {
   if (integration.provider !== 'custom') {
-    const { name: own, hosting } = findTokenProvider(integration.provider);
+    const { name: own, hosting, hasModels } = findTokenProvider(integration.provider);
+    if (hasModels?.(integration.config) === false) return [];
     const deployments = hosting?.deployments(integration.config) ?? [];
     if (deployments.length > 0) return deployments.map(deployed);
     return builtinModels.filter((model) => model.provider === (hosting?.modelsOf ?? own)).map(builtin);
@@ -62,7 +65,7 @@ export function defaultModelOf(integration: Integration): CallableModel | undefi
 }
 
 const builtin = ({ name, otherNames, parameters, modalities }: BuiltinModel): CallableModel => ({
-  ...{ alias: name, name, otherNames, parameters, parametersAreListed: false, modalities },
+  ...{ alias: name, name, otherNames, builtin: name, parameters, parametersAreListed: false, modalities },
 });
 
 /** A snapshot of a model that a provider is known to have is asked for under its own name: it answers otherwise than the newest one. */
@@ -85,6 +88,7 @@ function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel):
     alias: alias ?? name,
     name,
     otherNames: [],
+    builtin: base?.name ?? null,
     parameters: listed ? Object.fromEntries(listed) : (base?.parameters ?? chat),
     parametersAreListed: listed !== undefined,
     modalities: base?.modalities ?? ['text'],
@@ -93,9 +97,16 @@ function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel):
 
 const unlisted = (name: string): CallableModel => toCallable({ name, alias: null, basedOn: null, supportedParameters: null });
 
-/** A gateway has the provider before the name of the model: `openai/gpt-5-mini`. */
-const builtinLike = (name: string): BuiltinModel | undefined =>
-  findBuiltinModel(name) ?? (name.includes('/') ? findBuiltinModel(name.slice(name.lastIndexOf('/') + 1)) : undefined);
+/** A gateway has the provider before the name of the model, `openai/gpt-5-mini`; profiles of AWS Bedrock have the area that they use, `eu.amazon.nova-pro-v1:0`. */
+function builtinLike(name: string): BuiltinModel | undefined {
+  const last = name.slice(name.lastIndexOf('/') + 1);
+  const bare = last.replace(/^(?:global|us|us-gov|eu|apac|jp|au|ca)\./, '');
+  return (
+    findBuiltinModel(name) ??
+    (last === name ? undefined : findBuiltinModel(last)) ??
+    (/^[a-z]+\./.test(bare) ? (findBuiltinModel(bare) ?? findBuiltinModel(`global.${bare}`)) : undefined)
+  );
+}
 
 const namesOf = ({ alias, name, otherNames }: CallableModel): string[] => [alias, ...spellingsOf(name), ...otherNames];
 
@@ -103,7 +114,7 @@ const matching = (models: readonly CallableModel[], wanted: string): Match<Calla
 
 const oneOf = <M>(match: Match<M>): M | undefined => (match && 'model' in match ? match.model : undefined);
 
-/** What a model of the integration is called, by any of its names; a name that it does not list alone. */
+/** Returns what a model of the integration is called, by any of its names; a name that it does not list alone. */
 export function spelledAs(integration: Integration, wanted: string): string[] {
   const model = oneOf(matching(modelsOf(integration), wanted));
   return model ? [wanted, ...namesOf(model)] : [wanted];
@@ -139,6 +150,38 @@ export function resolveModel(
   const found = modelAlias ? findAnywhere(ordered, modelAlias) : firstDefault(ordered);
   if (found) return found;
   throw unknownModel(modelAlias, ordered);
+}
+
+/**
+ * The same for a call on behalf of a user, who may have chosen an integration, or use none of a provider.
+ * @throws ServiceError as {@link resolveModel}; `ModelUnknown` also for a model of an integration that the user has disabled
+ */
+export function resolveModelFor(
+  userId: string | null | undefined,
+  integrations: readonly Integration[],
+  modelAlias: string | null | undefined,
+  integrationName?: string | null,
+): ResolvedModel {
+  const usable = usableBy(integrations, userId);
+  try {
+    return resolveModel(usable, modelAlias, integrationName);
+  } catch (err) {
+    const disabled = usable.length < integrations.length && whereFound(integrations, modelAlias, integrationName);
+    if (!disabled) throw err;
+    throw new ServiceError(
+      'ModelUnknown',
+      `the integration "${disabled.name}" has this model, but the user of the call has disabled it: POST /v2/integrations/select takes that back`,
+      { named: { texts: modelAlias ? [modelAlias] : [] }, cause: err },
+    );
+  }
+}
+
+function whereFound(...asked: Parameters<typeof resolveModel>): Integration | undefined {
+  try {
+    return resolveModel(...asked).integration;
+  } catch {
+    return undefined;
+  }
 }
 
 function findIn(integration: Integration, wanted: string): CallableModel | undefined {
@@ -187,8 +230,14 @@ function unambiguous<M>(match: NonNullable<Match<M>>, wanted: string, label: (mo
   );
 }
 
-/** What names a model for good, whatever other integrations list. */
+/** Returns what names a model for good, whatever other integrations list. */
 export const nameOfModel = ({ integration, model }: ResolvedModel): string => `${integration.name}/${model.alias}`;
+
+/** Returns the name by which a model's price is looked up. Deployments have names of the user's choice, so the model decides about their price. */
+export const pricedName = ({ integration, model }: ResolvedModel): { model: string; integrationId: string } => ({
+  model: integration.provider === 'custom' ? model.name : model.alias,
+  integrationId: integration.id,
+});
 
 /** The model that an integration names as its default. */
 export function statedDefault(integration: Integration): ResolvedModel | undefined {

@@ -2,10 +2,11 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
 import type { Authentication } from './provider.ts';
+import { assertionForm } from './serviceAccount.ts';
 
 type OAuth2 = Extract<Authentication, { kind: 'oauth2' }>;
 
-/** Access tokens by client-credentials grant (RFC 6749 section 4.4), one request for all callers that need the same one. */
+/** Access tokens by client credentials (RFC 6749 section 4.4) or the key of a service account (RFC 7523), one request for all callers that need the same one. */
 export interface AccessTokens {
   /** @throws AttemptFailure */
   get(key: string, authentication: OAuth2): Promise<string>;
@@ -65,21 +66,16 @@ export function createAccessTokens(fetchGuarded: typeof fetch): AccessTokens {
 
 async function requestToken(
   fetchGuarded: typeof fetch,
-  { tokenUrl, scope, credentials }: OAuth2,
+  { tokenUrl, scope, credentials, grant }: OAuth2,
 ): Promise<{ token: string; lifetimeS: number }> {
   if (credentials === null)
     throw new AttemptFailure('refused', 'the integration has no OAuth2 client credentials: save it again with `token`', {
       retry: false,
     });
-  const client = parseCredentials(credentials);
-  const form = { grant_type: 'client_credentials', ...(scope !== null && scope !== '' && { scope }) };
-  // Servers must take Basic (RFC 6749 section 2.3.1), yet some take only the form; never both at once.
-  const basic = `Basic ${Buffer.from(`${encodeURIComponent(client.id)}:${encodeURIComponent(client.secret)}`).toString('base64')}`;
-  const first = await postForm(fetchGuarded, tokenUrl, form, { authorization: basic });
   const answer =
-    first.status === 400 || first.status === 401
-      ? await postForm(fetchGuarded, tokenUrl, { ...form, client_id: client.id, client_secret: client.secret }, {})
-      : first;
+    grant === 'service_account'
+      ? await postForm(fetchGuarded, tokenUrl, await assertionForm(credentials, tokenUrl, scope ?? ''), {})
+      : await byClientCredentials(fetchGuarded, { tokenUrl, scope, credentials });
   if (answer.status < 200 || answer.status > 299) throw httpFailure('the OAuth2 token endpoint', answer.status, answer.headers);
   const parsed = TokenAnswer.safeParse(answer.body);
   if (!parsed.success)
@@ -87,12 +83,32 @@ async function requestToken(
   return { token: parsed.data.access_token, lifetimeS: parsed.data.expires_in ?? UNSTATED_LIFETIME_S };
 }
 
+async function byClientCredentials(
+  fetchGuarded: typeof fetch,
+  { tokenUrl, scope, credentials }: Pick<OAuth2, 'tokenUrl' | 'scope'> & { credentials: string },
+): Promise<TokenReply> {
+  const client = parseCredentials(credentials);
+  const form = { grant_type: 'client_credentials', ...(scope !== null && scope !== '' && { scope }) };
+  // Servers must take Basic (RFC 6749 section 2.3.1), yet some take only the form; never both at once.
+  const basic = `Basic ${Buffer.from(`${encodeURIComponent(client.id)}:${encodeURIComponent(client.secret)}`).toString('base64')}`;
+  const first = await postForm(fetchGuarded, tokenUrl, form, { authorization: basic });
+  return first.status === 400 || first.status === 401
+    ? postForm(fetchGuarded, tokenUrl, { ...form, client_id: client.id, client_secret: client.secret }, {})
+    : first;
+}
+
+interface TokenReply {
+  status: number;
+  headers: Headers;
+  body: unknown;
+}
+
 async function postForm(
   fetchGuarded: typeof fetch,
   url: string,
   form: Record<string, string>,
   headers: Record<string, string>,
-): Promise<{ status: number; headers: Headers; body: unknown }> {
+): Promise<TokenReply> {
   try {
     const response = await fetchGuarded(url, {
       method: 'POST',

@@ -13,7 +13,7 @@ const neutral: Partial<Record<RunParameter, unknown>> = {
   echo: false,
 };
 
-/** What the interface fills in where a request has none: it was not asked for. */
+/** Defaults that the interface fills in where a request has no value. The caller did not ask for them. */
 const filledIn: Partial<Record<RunParameter, unknown>> = {
   ...neutral,
   max_tokens: 4096,

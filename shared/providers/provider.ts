@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Secrets } from '../integrations/integration.ts';
 import { type IntegrationProvider, ProviderToken } from '../wire/integrations.ts';
+import type { ChatProtocol } from './chatProtocol.ts';
+import { AttemptFailure } from './failures.ts';
 import type { ModelFamily } from './modelFamily.ts';
 import type { ModelSettings } from './parameters.ts';
 
@@ -16,14 +18,18 @@ export interface CallContext {
 export type Authentication =
   | { kind: 'none' }
   | { kind: 'header'; name: string; value: string }
-  | { kind: 'oauth2'; tokenUrl: string; scope: string | null; credentials: string | null };
+  /** Each request is signed (AWS Signature Version 4). @see awsAuthentication.ts */
+  | { kind: 'aws'; service: string; region: string; credentials: string }
+  | { kind: 'oauth2'; grant?: 'service_account'; tokenUrl: string; scope: string | null; credentials: string | null };
 
 /** Everything needed to reach the models of one integration, secrets opened. */
 export interface Connection {
   /** Base URL of the OpenAI chat protocol, or the full address when its path ends in `/chat/completions`. */
   endpoint: string;
-  /** The same for a model, where each has an address of its own. @throws AttemptFailure for a name that leads nowhere */
-  addressOf?(model: string, settings: ModelSettings): string;
+  /** The full address of a model, where each has one of its own. @throws AttemptFailure for a name that leads nowhere */
+  addressOf?(model: string, settings: ModelSettings, isStreamed: boolean): string;
+  /** The endpoint's protocol, where it is not OpenAI's chat protocol. */
+  protocol?: ChatProtocol;
   authentication: Authentication;
   headers: Readonly<Record<string, string>>;
   /** Header names that carry fields of the context. */
@@ -36,17 +42,17 @@ type Settings = Record<string, unknown>;
 
 /** A model that a user has set up at a provider. */
 export interface Deployment {
-  /** What run settings call it. */
+  /** Name in run settings. */
   alias: string;
-  /** What it is: that decides parameters and prices. */
+  /** The model, which decides about parameters and prices. */
   model: string;
-  /** What the provider calls it. */
+  /** Name at the provider. */
   deployment: string;
 }
 
 /** How a provider hosts the models of another one. */
 export interface Hosting<Stored> {
-  /** Whose models these are. Where no deployment is listed, each may be there under its own name. */
+  /** The provider whose models these are. Where no deployment is listed, each may be there under its own name. */
   modelsOf: IntegrationProvider;
   /** The first is the default. */
   deployments(stored: Stored): readonly Deployment[];
@@ -57,22 +63,24 @@ export interface Hosting<Stored> {
 /** A provider that is connected by a token, and maybe by settings. One file each, listed in `index.ts`. */
 export interface TokenProvider<Stored = Settings, Sent = Settings, Shown = Settings> {
   name: Exclude<IntegrationProvider, 'custom'>;
-  /** What people call it. */
+  /** Name for people. */
   label: string;
-  /** What a request sends beside the token. */
+  /** Schema of the fields that a request sends beside the token. */
   sent: z.ZodType<Sent> & z.ZodObject;
-  /** What is kept of it. */
+  /** Schema of the fields that are stored. */
   stored: z.ZodType<Stored> & z.ZodObject;
-  /** What answers show of it. */
+  /** Schema of the fields that answers show. */
   shown: z.ZodType<Shown> & z.ZodObject;
   /** @throws RequestInvalid when settings do not go together */
   toStored(sent: Sent & { token: string }): Stored;
   toShown(stored: Stored): Shown;
-  /** What is sealed of a request: the token alone where this is absent. */
+  /** Returns the secrets of a request, which are sealed. Absent: the token alone. */
   toSecrets?(sent: Sent & { token: string }): Secrets;
   /** Addresses that a user has named, by the field of the request. None of them may be one that is not to be reached. */
   addresses?(stored: Stored): Readonly<Record<string, string | null>>;
   connect(stored: Stored, secrets: Secrets): Connection;
+  /** False where it is connected for something else than its models. */
+  hasModels?(stored: Stored): boolean;
   /** The first is its default. */
   models: readonly ModelFamily[];
   /** Where users set the models up themselves. */
@@ -97,6 +105,22 @@ const HeadersJson = z.record(z.string(), z.string());
 
 /** Headers of the user's that are kept as a secret. */
 export const sealedHeaders = ({ headers = '{}' }: Secrets): Connection['headers'] => HeadersJson.parse(JSON.parse(headers));
+
+/** An address of which users say only the host, with the path that its interface is at; one with a path is taken as it is. */
+export function withPath(address: string, path: string): string {
+  const url = new URL(address);
+  if (/^\/+$/.test(url.pathname)) url.pathname = path;
+  return url.href;
+}
+
+/** An address below a base URL, whose query stays. @throws AttemptFailure for a part that would lead to another path */
+export function modelPath(base: string, parts: readonly string[]): string {
+  const wrong = parts.find((part) => /^\.{0,2}$/.test(part));
+  if (wrong !== undefined) throw new AttemptFailure('refused', `"${wrong}" is no name of a model`, { retry: false });
+  const url = new URL(base);
+  url.pathname = [url.pathname.replace(/\/+$/, ''), ...parts.map(encodeURIComponent)].join('/');
+  return url.href;
+}
 
 /** How a provider is reached that has a fixed address and takes its token as a bearer. */
 export const bearerConnection = (endpoint: string, secrets: Secrets, headers: Connection['headers'] = {}): Connection => ({

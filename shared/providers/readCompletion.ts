@@ -6,7 +6,7 @@ import type { HandlerAnswer } from './handlers/customHandler.ts';
 const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 
 /**
- * What a chat completion says, as endpoints that speak OpenAI's protocol really write it. It was paid for, so whatever can be understood is kept:
+ * Returns what a chat completion says, as endpoints that speak OpenAI's protocol really write it. It was paid for, so whatever can be understood is kept:
  * tool calls without arguments, ids that are numbers, content in parts, counts that are texts. What is not said stays unknown.
  * @returns undefined where it is no chat completion
  */
@@ -17,15 +17,10 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
   const said = [choice.message, choice.delta].find(isObject);
   if (!said && typeof choice.text !== 'string' && choice.error == null) return undefined;
   const message = said ?? { content: choice.text };
-  const content = readContent(message.content);
-  const refusal = textIn(message.refusal);
-  const { text, thoughts } = withoutThoughts(content.text, choice.finish_reason);
-  const beside =
-    textIn(message.reasoning_content) ??
-    textIn(message.reasoning) ??
-    textIn(message.thinking) ??
-    detailsText(message.reasoning_details);
-  const reasoning = [beside, ...content.reasoning, thoughts].filter((part) => part !== undefined && part !== '').join('\n\n');
+  const texts = textsOf(message);
+  const { refusal } = texts;
+  const { text, thoughts } = withoutThoughts(texts.text, choice.finish_reason);
+  const reasoning = [...texts.reasoning, thoughts].filter((part) => part !== undefined && part !== '').join('\n\n');
   const toolCalls = readToolCalls(message);
   return {
     content: text === '' && refusal !== undefined ? refusal : text,
@@ -43,6 +38,18 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
     isFailed: choice.finish_reason === 'error' || (isObject(choice.error) && text === '' && toolCalls.length === 0),
     failure: choice.error,
   };
+}
+
+/** The texts of a message, or of a piece of one. */
+export function textsOf(message: Fields): { text: string; refusal: string | undefined; reasoning: string[] } {
+  const content = readContent(message.content);
+  const beside =
+    textIn(message.reasoning_content) ??
+    textIn(message.reasoning) ??
+    textIn(message.thinking) ??
+    detailsText(message.reasoning_details);
+  const reasoning = [beside ?? '', ...content.reasoning].filter((part) => part !== '');
+  return { text: content.text, refusal: textIn(message.refusal), reasoning };
 }
 
 const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
@@ -65,9 +72,9 @@ function readContent(content: unknown): { text: string; reasoning: string[] } {
   const reasoning: string[] = [];
   const others: unknown[] = [];
   for (const part of content) {
-    const { type, text, thinking } = fieldsOf(part);
+    const { type, text, thinking, summary } = fieldsOf(part);
     const words = textIn(part) ?? textIn(text) ?? textIn(fieldsOf(text).value);
-    if (type === 'thinking' || type === 'reasoning') reasoning.push(words ?? readContent(thinking ?? text).text);
+    if (type === 'thinking' || type === 'reasoning') reasoning.push(words ?? readContent(thinking ?? summary ?? text).text);
     else if (words !== undefined) texts.push(words);
     else others.push(part);
   }

@@ -13,7 +13,7 @@ export interface DescribedError {
   parameters: readonly string[];
 }
 
-/** What no waiting cures: https://platform.openai.com/docs/guides/error-codes and the pages of those that speak its protocol. */
+/** Codes of errors that no waiting cures: https://platform.openai.com/docs/guides/error-codes and the pages of those that speak its protocol. */
 const EXHAUSTED: ReadonlySet<string> = new Set([
   ...['insufficient_quota', 'billing_hard_limit_reached', 'billing_hard_limit', 'billing_not_active', 'billing_error'],
   ...['exceeded_current_quota_error', 'exceeded_current_quota', 'quota_exceeded', 'quota_exhausted', 'insufficient_user_quota'],
@@ -34,7 +34,7 @@ const exhaustedText = new RegExp(
     '(?:ran|run) out of credits|billing hard limit|quota (?:has been |is )?(?:exhausted|used up)|exceeded your current quota|payment required',
     '(?:spending|spend|monthly usage|daily|credit|key) limit (?:has been )?(?:reached|exceeded)|free-models-per-day|\\bin arrears\\b',
     '(?:reached|exceeded) your (?:[a-z]+ ){0,4}(?:usage|spend|spending|monthly|weekly|daily|credit|included) (?:limits?|quota|credits)',
-    'limited to [\\d,]+ (?:api )?calls ?(?:/|per) ?month|account (?:is |has been )?suspended,? (?:due to|possibly due to|please check your plan)',
+    'limited to [\\d,]+ (?:api )?calls ?(?:/|per) ?month|too many (?:tokens|requests) per day|account (?:is |has been )?suspended,? (?:due to|possibly due to|please check your plan)',
     '余额不足|欠费|额度(?:已|已经)?(?:用尽|用完|不足)',
   ].join('|'),
   'i',
@@ -46,7 +46,7 @@ const OVERLOAD: ReadonlySet<string> = new Set([
   ...['too_many_requests', 'resource_exhausted', 'service_tier_capacity_exceeded'],
 ]);
 
-/** What codes mean where they come without a status. */
+/** The status of a code that comes without one. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   ...{ invalid_request_error: 400, invalid_argument: 400, context_length_exceeded: 400, content_filter: 400, bad_request: 400 },
   ...{ content_policy_violation: 400, unsupported_parameter: 400, unsupported_value: 400, failed_precondition: 400 },
@@ -117,7 +117,7 @@ export function holdsError(body: unknown): boolean {
   return error.code !== 200 && error.code !== '200' && !Object.values(error).every(isNothing);
 }
 
-/** What says most comes first: a used-up quota, then what is wrong, then the kind of the error. */
+/** Ranks codes by how much they tell: a used-up quota, then the fault, then the kind of the error. */
 const rankOf = (code: string): number =>
   EXHAUSTED.has(code) ? 0 : OVERLOAD.has(code) ? 1 : code === 'invalid_request_error' || code.endsWith('_error') ? 3 : 2;
 

@@ -2,9 +2,9 @@
 export interface Adjustment {
   /** The field that the endpoint refuses. */
   field: string;
-  /** What is sent in its place; absent: nothing. */
+  /** Field that is sent in its place; absent: none. */
   as?: { field: string; value?: unknown };
-  /** For people: `temperature is not sent`. */
+  /** For people: `temperature is not sent`. Empty where nobody asked for the field. */
   note: string;
 }
 
@@ -13,7 +13,7 @@ type Body = Record<string, unknown>;
 /** Most models whose adjustments are remembered. */
 const MAX_MODELS = 10_000;
 
-/** What endpoints have refused, remembered for each model: the next call goes out as the endpoint takes it. */
+/** Remembers for each model the parameters that its endpoint refused, so that the next call goes out as the endpoint takes it. */
 export function refusedParameters() {
   const known = new Map<string, Adjustment[]>();
   return {
@@ -39,6 +39,9 @@ export function refusedParameters() {
 /** Names of one thing in this protocol: reasoning models take the second one alone, older servers the first. */
 const otherName: Readonly<Record<string, string>> = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' };
 
+/** Fields that say how an answer is sent: they are left out wherever they are refused. */
+const ofSending: Readonly<Record<string, string>> = { stream: 'the answer is not streamed', stream_options: '' };
+
 function adjustmentFor(
   refused: readonly string[],
   sent: Body,
@@ -47,6 +50,8 @@ function adjustmentFor(
 ): Adjustment | undefined {
   const field = refused.find((name) => Object.hasOwn(sent, name) && name !== 'model' && name !== 'messages');
   if (field === undefined) return undefined;
+  const sending = ofSending[field];
+  if (sending !== undefined) return { field, note: sending };
   const other = otherName[field];
   // A refusal of both leaves none to send.
   if (other !== undefined && !before.some((one) => one.field === other))
@@ -69,7 +74,7 @@ export function adjusted(body: Body, adjustments: readonly Adjustment[]): { body
     const value = as && 'value' in as ? as.value : result[field];
     delete result[field];
     if (as) result[as.field] = value;
-    notes.push(note);
+    if (note !== '') notes.push(note);
   }
   return { body: result, notes };
 }

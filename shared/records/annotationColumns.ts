@@ -107,7 +107,7 @@ export function feedbackColumn(column: string, templates: readonly NamedTemplate
 }
 
 /**
- * What annotators answered to a template, as one cell: the answer where there is one, else the list of all of them, in the order of the annotators' ids.
+ * Returns the annotators' answers to a template as one cell: a single answer as it is, several as a list in the order of the annotators' ids.
  * Undefined without an answer.
  */
 export function feedbackCell(annotations: unknown, column: string): unknown {

@@ -12,7 +12,7 @@ export interface RatedTemplate {
 /** A template as the column catalogs name it. */
 export type NamedTemplate = RatedTemplate & { name: string };
 
-/** What the reads of records ask about annotations. */
+/** Reads annotations for the reads of records. */
 export interface AnnotationReads {
   /** The annotation fields of those of these records that are in a queue. */
   annotations(run: RunRef, recordIds: readonly string[]): Promise<ReadonlyMap<string, RecordAnnotations>>;

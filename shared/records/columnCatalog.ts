@@ -136,7 +136,7 @@ const askedTypes: Readonly<Record<string, ColumnDef['dataType']>> = {
   collection: 'string_list',
 };
 
-/** What a filter takes a column for. */
+/** Returns the type that a filter expects of a column; undefined when it does not name the column. */
 function askedAs(filter: Filter, id: string): ColumnDef['dataType'] | undefined {
   if ('filter' in filter) return filter.filter.column_id === id ? askedTypes[filter.filter.type] : undefined;
   const below = 'and' in filter ? filter.and : 'or' in filter ? filter.or : [filter.not];

@@ -1,7 +1,7 @@
 import { hasOwnColumn, usageMetrics, WITHOUT_COST } from '../columns/systemMetrics.ts';
 import type { StoredRecord } from './record.ts';
 
-/** Which of a span's figures are in the sums of its trace. */
+/** The figures of a span that are in the sums of its trace. */
 export type Counted = 'all' | 'tokens' | 'cost' | 'none';
 
 /** A span as the counting sees it. */
@@ -158,7 +158,7 @@ export function usageNode(
   return { id, parentId: parent_id ?? null, type, saysTokens, saysCost };
 }
 
-/** Which of its usage counts. Where nothing says it, as former releases stored it, all usage of calls does, and of no other span. */
+/** Returns the usage of a span that counts. Where nothing says it, as former releases stored it, all usage of calls does, and of no other span. */
 export const countedOf = ({
   type,
   counted_usage,

@@ -15,7 +15,7 @@ type Filter = RecordQuery['filter'];
 /** The column by which a record says what it belongs to. */
 type Container = 'trace_id' | 'session_id';
 
-/** What deleting needs of the store. */
+/** Finds the records of a deletion in the store. */
 export interface RecordEraser {
   /** Keys of every record that belongs to one of these traces or sessions, they themselves included. */
   members(run: RunRef, of: Container, ids: readonly string[]): Promise<StoredKey[]>;
@@ -161,7 +161,7 @@ const writtenBefore = (time: string, query: RecordQuery): RecordQuery => ({
 
 const cannotGoOn: ReadonlySet<string> = new Set(['ColumnUnknown', 'ColumnNotFilterable', 'RunNotFound', 'NotFound']);
 
-/** What hangs in or below each other, so that one erasure never takes more than a trace with its spans: sessions are empty when they go. */
+/** The kinds in the order of their deletion: one erasure never takes more than a trace with its spans, and sessions are empty when they go. */
 const steps: readonly (readonly RecordKind[])[] = [['trace'], spanKinds, ['session']];
 
 /** @param first what the first look finds, `later` what those for more of it and for other kinds do */

@@ -3,7 +3,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { ErasuresUnderWay } from './erasuresUnderWay.ts';
 import type { HeldLocks, RunStates, StoredKey, WriteGuard } from './recordStore.ts';
 
-/** What identifies a record in the tables of records. */
+/** Identifies a record in the tables of records. */
 export type ErasedKey = Pick<StoredKey, 'id' | 'created_at'>;
 
 export interface Erasure {
@@ -32,7 +32,7 @@ export interface ErasureNotes {
   /** The erasure, unless another process has finished it. */
   get(id: string): Promise<Erasure | undefined>;
   isNoted(id: string): Promise<boolean>;
-  /** Whether an erasure that is not finished takes one of these records. */
+  /** True when an unfinished erasure takes one of these records. */
   takesOneOf(run: RunRef, ids: readonly string[]): Promise<boolean>;
   /** Runs with an erasure that was not finished. */
   unfinished(): Promise<RunRef[]>;
@@ -43,7 +43,7 @@ export interface ErasureNotes {
   noteOutdated(logged: readonly RunRef[]): Promise<readonly RunRef[]>;
 }
 
-/** What a deletion takes: a whole project, one run of it (`runId`), or records of a run (`ids`). */
+/** Names what a deletion takes: a whole project, one run of it (`runId`), or records of a run (`ids`). */
 export interface Deleted {
   projectId: string;
   runId?: string;
@@ -79,7 +79,7 @@ export interface RecordErasure {
   underWay: ErasuresUnderWay;
 }
 
-/** Of a trace or session of any size: a statement that names more ids takes long. */
+/** An erasure of a large trace or session is noted in parts of this many keys: a statement that names more ids takes long. */
 const KEYS_PER_NOTE = 20_000;
 
 /** Erases records so that a crash at any moment leaves nothing of them for good. */

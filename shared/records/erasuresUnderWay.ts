@@ -34,7 +34,7 @@ export class ErasuresUnderWay {
     return this.#of(run).some(({ erasure }) => erasure.id === erasureId);
   }
 
-  /** Whether one of those that are under way now takes a record. */
+  /** Returns a test for records that an erasure takes which is under way now. */
   takenNow(run: RunRef): (id: string) => boolean {
     const now = this.#of(run);
     return (id) => now.some(({ ids }) => ids.has(id));

@@ -20,10 +20,10 @@ export interface ExportQuery extends OrderedQuery {
 
 /** Keys of an export of any size, in its order, while they are found. */
 export interface ExportReads {
-  /** Of the records that match. */
+  /** Finds the keys of the matching records. */
   keys(query: ExportQuery): AsyncIterable<SizedKey>;
   /**
-   * Of the records that match and of all that are in them, root by root and trace by trace. `container` is the column that names the root.
+   * Finds the keys of the matching records and of all records in them, root by root and trace by trace. `container` is the column that names the root.
    */
   members(query: ExportQuery, container: 'trace_id' | 'session_id'): AsyncIterable<SizedKey & { rootId: string }>;
 }
@@ -36,7 +36,7 @@ export interface ExportDeps {
 export interface ExportShape {
   /** A redacted twin that says something takes the place of its field. */
   redact: boolean;
-  /** Of the metric results, only those with a value. */
+  /** Leaves out metric results without a value. */
   computedMetricsOnly: boolean;
   includeMetricMetadata: boolean;
 }
@@ -58,7 +58,7 @@ export async function* exportNested(deps: ExportDeps, query: ExportQuery, shape:
 }
 
 type Headed = Pick<ColumnDef, 'id'> & {
-  /** What the file calls the column: as it was asked for. Absent: its id. */
+  /** The column's name in the file, as the request wrote it; absent: its id. */
   heading?: string;
 };
 export type ExportedColumn = ColumnDef & Headed;
@@ -196,7 +196,7 @@ async function* inBatches(keys: AsyncIterable<SizedKey>): AsyncGenerator<RecordK
   if (batch.length > 0) yield batch;
 }
 
-/** What a batch holds. */
+/** Counts the records and bytes of a batch. */
 class Held {
   #records = 0;
   #bytes = 0;

@@ -9,7 +9,7 @@ interface Outcome {
 /** True for a record whose status is that of a failure. */
 export const isFailure = ({ status_code }: Pick<Outcome, 'status_code'>): boolean => (status_code ?? 0) >= FIRST_FAILURE;
 
-/** What went wrong in a record, undefined for one that has not failed: one fails that has an error message or the status of a failure. */
+/** Returns the error of a record, undefined when it has not failed. A record has failed when it has an error message or the status of a failure. */
 export const errorOf = (record: Outcome): string | undefined =>
   record.error_message || (isFailure(record) ? `status ${record.status_code}` : undefined);
 

@@ -6,8 +6,8 @@ import type { RecordChange } from './recordChange.ts';
 import type { RecordStore, StoredKey, UsageKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 
-/** The records of a run as a group has changed them. */
-interface WrittenRun {
+/** The stored records of a run, and what a group has made of them so far. */
+export interface WrittenRun {
   run: RunRef;
   keys: Map<string, StoredKey>;
   records: Map<string, StoredRecord>;
@@ -20,6 +20,7 @@ interface WrittenRun {
   fresh: ReadonlySet<string>;
   /** The stored usage of the traces that were read. */
   usage: Map<string, UsageKey[]>;
+  /** Traces of which records were deleted. */
   recount: ReadonlySet<string>;
 }
 

@@ -107,7 +107,7 @@ export class GroupState {
         version: Math.max(version, (stored?.version ?? 0) + 1, (key?.version ?? 0) + 1),
         at,
       });
-      // Of this request, too: an update may come right before its record.
+      // Updates of the same request are held, too: one may come right before its record.
       const areHeld = !stored && (state.held.size > 0 || held.length > 0);
       const waiting = areHeld ? [...(state.held.get(id) ?? []), ...held.filter((one) => one.id === id)] : [];
       const metrics = [
@@ -231,7 +231,7 @@ export class GroupState {
     return this.#runOf(record).metricsTaken.get(record.id);
   }
 
-  /** Whether the record's key was stored before this group: then the record may be, too. */
+  /** True when the record's key was stored before this group, in which case the record may be stored, too. */
   isKnown(record: StoredRecord): boolean {
     const key = this.#runOf(record).keys.get(record.id);
     return key !== undefined && key.type !== PENDING;

@@ -36,7 +36,7 @@ export interface GroupWriterDeps {
   onOutdated(experiment: RunRef): void;
 }
 
-/** What comes with a group that the guard has let in. */
+/** The permit that the guard gives to a group. */
 interface LetIn {
   states: HeldLocks['states'];
   confirm: HeldLocks['confirm'];
@@ -133,7 +133,7 @@ export class GroupWriter {
     const settled = await this.#settle(group, mayHold);
     await persistBlock(settled.block, confirm, () => onSent(group));
     for (const place of settled.places) this.#deps.noted?.stored(place);
-    // What is left of them counts for nothing, since the records are stored, and expires.
+    // Held updates that are not released here expire. They count for nothing, since the records are stored.
     if (settled.applied.length > 0) await this.#deps.held?.release(settled.applied).catch(() => {});
     const notHeld = await this.#hold(settled.toHold);
     onStored(settled.answers.map((answer) => () => answer(notHeld)));

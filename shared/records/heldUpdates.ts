@@ -14,7 +14,7 @@ export interface StoredHeldUpdate extends HeldUpdate {
   number: number;
 }
 
-/** What a project's held updates come to, and the most that they may. */
+/** The held updates of a project, and the limits of how many it may hold. */
 export interface HeldUpdateUsage {
   updates: number;
   bytes: number;

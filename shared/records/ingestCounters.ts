@@ -1,6 +1,6 @@
 /** Records of one project since this process started: `accepted` = `stored` + `held` + `rejected` + those under way. */
 export interface IngestCounts {
-  /** Of requests that could be read. */
+  /** Records of requests that could be read. */
   accepted: number;
   /** Acknowledged: they can be read and survive the death of the process. */
   stored: number;
@@ -12,7 +12,7 @@ export interface IngestCounts {
   rejected: number;
 }
 
-/** What became of the records of each project. */
+/** Counts the records of each project by their outcome. */
 export class IngestCounters {
   readonly #projects = new Map<string, IngestCounts>();
 

@@ -1,20 +1,11 @@
 import type { RunRef } from '../projects/runs.ts';
-import { usageOfTraces } from './followUsage.ts';
+import { usageOfTraces, type WrittenRun } from './followUsage.ts';
 import type { HeldUpdate, StoredHeldUpdate } from './heldUpdates.ts';
-import type { StoredRecord } from './record.ts';
 import type { RecordChange } from './recordChange.ts';
-import { PENDING, type RecordStore, type StoredKey, type UsageKey, type WrittenKey } from './recordStore.ts';
+import { PENDING, type RecordStore, type WrittenKey } from './recordStore.ts';
 
-/** The stored records of a run, and what changes have made of them so far. */
-export interface RunState {
-  run: RunRef;
-  keys: Map<string, StoredKey>;
-  records: Map<string, StoredRecord>;
-  /** The records that were read, as they were before. */
-  before: ReadonlyMap<string, StoredRecord>;
-  /** The newest stored version of each record that was read, whenever that was. */
-  stored: Map<string, StoredRecord>;
-  changed: Set<string>;
+/** A run of a group with what its changes say beside the records. */
+export interface RunState extends WrittenRun {
   pending: Map<string, WrittenKey>;
   metricsGiven: Map<string, Set<string>>;
   metricsTaken: Map<string, Set<string>>;
@@ -23,12 +14,6 @@ export interface RunState {
   held: Map<string, (HeldUpdate | StoredHeldUpdate)[]>;
   /** Ids of deleted records among those that updates did not find. */
   deleted: ReadonlySet<string>;
-  /** Ids that were made for this write. */
-  fresh: ReadonlySet<string>;
-  /** The stored usage of the traces that were read. */
-  usage: Map<string, UsageKey[]>;
-  /** Traces of which records were deleted. */
-  recount: ReadonlySet<string>;
 }
 
 export async function loadRun(
@@ -53,7 +38,7 @@ export async function loadRun(
     }
   }
   const fresh = new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : [])));
-  // What updates change is nearly always there: it is read beside its key.
+  // Most updates are for records that are stored, so their records are read at the same time as their keys.
   const updated = [...new Set(changes.flatMap((change) => (change.action === 'update' ? [change.id] : [])))];
   const [readKeys, usage, known] = await Promise.all([
     ids.size === 0 ? [] : store.keys(run, [...ids]),

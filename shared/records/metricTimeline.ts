@@ -88,7 +88,7 @@ export interface Timeline {
   standardErrors: Record<string, StandardError> | null;
 }
 
-/** What to put under which key: figures of the cells of one metric. */
+/** Returns the figures of a cell of one metric, each with the key that it is put under. */
 type FiguresOf = (cell: MetricCell) => [key: string, value: Figure | null][];
 
 /**

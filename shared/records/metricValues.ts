@@ -14,7 +14,7 @@ export interface RunMetricCounts {
   rowsFailed: number;
   /** By name of the metric. */
   metrics: ReadonlyMap<string, MetricCounts>;
-  /** Of their missing values those that are still to be computed, of metrics that have some. */
+  /** By metric, how many of the missing values are still to be computed; metrics without any are left out. */
   waiting: ReadonlyMap<string, number>;
   /** Why rows that did not fail have no value, by metrics of which some have none: the most frequent reasons first, and not all of many. */
   gaps: ReadonlyMap<string, readonly GapReason[]>;
@@ -27,11 +27,13 @@ export interface MetricValueStore {
   /** Every value of one metric, oldest record first. */
   byMetric(run: RunRef, metric: string): Promise<StoredMetricValue[]>;
   /**
-   * Of all values of one metric in one run, those that are rolled up left out: they are made of the others.
+   * Aggregates all values of one metric in one run. Rolled-up values are left out, since they are made of the others.
    * @param filled values that stand for missing ones
    */
   aggregate(run: RunRef, metric: string, filled?: { value: number | boolean; times: number }): Promise<MetricAggregates>;
-  /** What the rows of a run have of each metric that it has a value or a state of. */
+  /** The values that an aggregate is made of, oldest record first, and no more than `limit` of them. */
+  scores(run: RunRef, metric: string, limit: number): Promise<(number | boolean | string)[]>;
+  /** Counts, for each metric of which the run has a value or a state, the rows that have a value and those that lack one. */
   counts(run: RunRef): Promise<RunMetricCounts>;
   /** By metric, how the trials of the rows of a run differ. */
   trials(run: RunRef): Promise<ReadonlyMap<string, TrialFigures>>;

@@ -3,7 +3,7 @@ import { REGISTERED_SCORER } from '../wire/metricsTesting.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
 import { explanationOf } from './findColumn.ts';
 
-/** What is known of a scorer that a composite metric builds on; `column` absent: nothing but its name. */
+/** A scorer that a composite metric builds on. Without `column` nothing but its name is known. */
 export interface NamedScorer {
   name: string;
   column?: ColumnDef | undefined;
@@ -16,7 +16,7 @@ export interface TestedMetric {
   /** The metric's values stand under this name while it is tested. */
   metricKey: string;
   outputType: OutputType | null;
-  /** What a registered scorer's code returns. */
+  /** The type that a registered scorer's code returns. */
   scoreType: string | null;
   withChainOfThought: boolean;
   requiredScorers: readonly NamedScorer[];

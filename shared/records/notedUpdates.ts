@@ -4,8 +4,8 @@ import { ServiceError } from '../errors/errors.ts';
 import { parseJson } from '../json/parseJson.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
-import type { StoredRecord } from './record.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';
+import type { PlacedRecord } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 import { lockOf } from './writeLocks.ts';
 import { roughBytes } from './writeRequest.ts';
@@ -38,14 +38,14 @@ export interface NotedUpdatesDeps {
   clock: VersionClock;
   /** Writes an update as any change, on top of what is stored. */
   write(run: RunRef, change: UpdateChange): Promise<unknown>;
+  /** Returns those of these records that are stored. */
+  find(run: RunRef, ids: readonly string[]): Promise<PlacedRecord[]>;
   /** Returns true for a record that is being erased. */
   isTaken(run: RunRef, id: string): boolean;
   /** Gets why an update that was answered is in no record. */
   onLost(err: unknown): void;
 }
 
-/** Where a stored record is. */
-export type PlacedRecord = Pick<StoredRecord, 'project_id' | 'run_id' | 'id' | 'type' | 'session_id' | 'trace_id'>;
 type Place = Pick<PlacedRecord, 'type' | 'session_id' | 'trace_id'>;
 
 interface Noted {
@@ -57,7 +57,7 @@ interface Noted {
   isDone: boolean;
 }
 
-/** Records of which this process knows that they are stored, some 300 bytes each: traces that it has written, and what was updated. */
+/** Records of which this process knows that they are stored, some 300 bytes each: traces that it has written, and what was updated or found. */
 const MAX_PLACES = 20_000;
 /** Milliseconds for which updates gather: a group of eight takes 8 ms of CPU each, one of 500 takes 0.6. */
 const GATHER_MS = 250;
@@ -79,6 +79,11 @@ const workAlone = new AsyncLocalStorage<{ isOver: boolean }>();
 export class NotedUpdates implements UnsettledUpdates {
   readonly #deps: NotedUpdatesDeps;
   readonly #places = new LRUCache<string, Place>({ max: MAX_PLACES });
+  /** Look-ups that wait for the one before them, by run: they take what comes meanwhile. */
+  readonly #lookUps = new Map<string, { ids: Set<string>; done: Promise<unknown> }>();
+  #lookedUp: Promise<unknown> = Promise.resolve();
+  /** Rises whenever places are forgotten: what a look-up found before is not kept. */
+  #forgotten = 0;
   /** Runs that are kept from being written, and how often. */
   readonly #closed = new Map<string, number>();
   /** Those that are being written, or could not be, in order of arrival; then those that came since. */
@@ -100,9 +105,12 @@ export class NotedUpdates implements UnsettledUpdates {
   }
 
   /** Notes an update. @returns where its record is; undefined where it was not noted: it is to be written as any change */
-  add(run: RunRef, { id, of, update }: UpdateChange): WrittenRecord | undefined {
+  async add(run: RunRef, { id, of, update }: UpdateChange): Promise<WrittenRecord | undefined> {
     // A client's write to an experiment makes its figures outdated, which is noted with the write.
-    const place = run.kind === 'log_stream' ? this.#places.get(placeName(run, id)) : undefined;
+    if (run.kind !== 'log_stream') return undefined;
+    const name = placeName(run, id);
+    if (!this.#places.has(name)) await this.#lookUp(run, id);
+    const place = this.#places.get(name);
     if (!place || !isOf(of, place) || this.#closed.has(lockOf(run)) || this.#deps.isTaken(run, id)) return undefined;
     const change: UpdateChange = { action: 'update', id, of, update, at: this.#deps.clock.next().at };
     const bytes = roughBytes(change);
@@ -114,6 +122,25 @@ export class NotedUpdates implements UnsettledUpdates {
     }
     this.#wait(run, change);
     return { id, session_id: place.session_id, trace_id: place.trace_id, isNew: false };
+  }
+
+  /** Finds a record of which nothing is known, as after a start, with those that come meanwhile. */
+  #lookUp(run: RunRef, id: string): Promise<unknown> {
+    const name = lockOf(run);
+    const waiting = this.#lookUps.get(name);
+    waiting?.ids.add(id);
+    if (waiting) return waiting.done;
+    const ids = new Set([id]);
+    const find = async () => {
+      this.#lookUps.delete(name);
+      const forgotten = this.#forgotten;
+      const found = await this.#deps.find(run, [...ids]);
+      if (this.#forgotten === forgotten) for (const record of found) this.stored(record);
+    };
+    const done = this.#lookedUp.then(find).catch(() => {}); // the write itself says what is wrong with the store
+    this.#lookedUp = done;
+    this.#lookUps.set(name, { ids, done });
+    return done;
   }
 
   /** When the updates of those records are settled that these changes name; undefined where there are none. */
@@ -173,6 +200,7 @@ export class NotedUpdates implements UnsettledUpdates {
 
   /** Forgets what is stored of the run, or of the project. */
   forget(projectId: string, runId?: string): void {
+    this.#forgotten++;
     const begin = runId === undefined ? `records/${projectId}/` : placeName({ projectId, runId }, '');
     for (const name of [...this.#places.keys()]) if (name.startsWith(begin)) this.#places.delete(name);
   }

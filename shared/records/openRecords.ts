@@ -53,9 +53,9 @@ export interface RecordsDeps {
   metrics: MetricDefinitions;
   retention: Pick<RetentionStore, 'get' | 'projects'>;
   expiries: Expiries;
-  /** What goes with the records of a whole project or run: each deletes its own. */
+  /** Delete the data that goes with the records of a whole project or run. */
   deleteAll: readonly DeleteRecords[];
-  /** What else belongs to records and goes with them. */
+  /** Delete the data that belongs to single records. */
   onRecordsDeleted: readonly OnRecordsDeleted[];
   telemetry: Pick<Telemetry, 'record' | 'observe'>;
   /** Milliseconds after which spans open their trace whose root has not come. */
@@ -196,14 +196,14 @@ export function openRecords(deps: RecordsDeps): Records {
         name: 'finish-record-erasures',
         every: 5 * MINUTE_MS,
         atStart: true,
-        // Whoever has the run to itself finishes what was cut off there.
+        // A writer that gets a run to itself finishes its unfinished erasures first, so there is nothing else to do.
         async run() {
           for (const run of await erasures.unfinished()) await writer.exclusively(run, async () => {});
           await removeLateRows({ late: deps.late, store: deps.store, writer });
         },
       },
       {
-        // What a process was waiting with when it ended.
+        // A process may have ended while its traces waited.
         name: 'open-waiting-traces',
         every: MINUTE_MS,
         atStart: true,

@@ -29,7 +29,7 @@ export async function persistBlock(block: Block, confirm: () => Promise<void>, o
   }
 }
 
-/** Whether the store may take the same block later: it is away, or short of memory or time. */
+/** True when the store may accept the same block later: it is not reachable, or short of memory or time. */
 export const isTransient = (err: unknown): boolean =>
   err instanceof ServiceError && (err.code === 'Unavailable' || err.code === 'QueryTooExpensive');
 

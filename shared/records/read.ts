@@ -8,7 +8,7 @@ import { toExtendedRecord } from './recordView.ts';
 import { keyOf, type PageView, type RecordReads, type StoredMetric, type Usage, withUsage } from './searchRecords.ts';
 import { inOrder, inRunOrder, type SpanPlace } from './spanOrder.ts';
 
-/** What single reads need of the store. Runs are not named in these requests: ids are looked up in the whole project. */
+/** Reads single records from the store. These requests name no run: an id is looked up in the whole project. */
 export interface RecordReader {
   /** Where the newest record with this id is. */
   find(projectId: string, id: string): Promise<{ run: RunRef; key: StoredKey } | undefined>;
@@ -50,7 +50,7 @@ export interface ReadDeps {
 }
 
 export type Tree = Record<string, unknown> & { id: string; type: string; spans?: Tree[] };
-/** What is stored elsewhere about records, by record. */
+/** The parts of records that are stored in other tables, by record. */
 export interface Attached {
   metrics: ReadonlyMap<string, StoredMetric[]>;
   annotations: ReadonlyMap<string, RecordAnnotations>;
@@ -126,8 +126,29 @@ export async function readAlone(
   const [record] = records;
   if (!record) throw notFound(what, id);
   const derived = { isComplete: trace?.trace_is_complete ?? false, hasChildren };
-  const tree = shown(record, derived, await attachedTo(reads, at.run, [keyOf(record)]), wholeRecords);
+  const tree = recordTree(record, derived, await attachedTo(reads, at.run, [keyOf(record)]), wholeRecords);
   return kindsWithSpans.has(record.type) ? { ...tree, spans: [] } : tree;
+}
+
+async function runOfSession(reader: RecordReader, projectId: string, sessionId: string): Promise<RunRef> {
+  const at = await reader.find(projectId, sessionId);
+  if (at?.key.type !== 'session') throw notFound('session', sessionId);
+  return at.run;
+}
+
+/**
+ * A session without its traces, however many it has.
+ * @throws ServiceError `NotFound`
+ */
+export async function readSessionAlone(
+  { reader, reads }: ReadDeps,
+  projectId: string,
+  sessionId: string,
+): Promise<Record<string, unknown>> {
+  const run = await runOfSession(reader, projectId, sessionId);
+  const session = await reader.record(run, sessionId);
+  if (!session) throw notFound('session', sessionId);
+  return { ...sessionTree(session, await attachedTo(reads, run, [keyOf(session)])), traces: [] };
 }
 
 /** A session with its traces, each with its spans. */
@@ -136,13 +157,12 @@ export async function readSession(
   projectId: string,
   sessionId: string,
 ): Promise<Record<string, unknown>> {
-  const at = await reader.find(projectId, sessionId);
-  if (at?.key.type !== 'session') throw notFound('session', sessionId);
-  const records = await reader.sessionRecords(at.run, sessionId, MAX_TREE_RECORDS);
+  const run = await runOfSession(reader, projectId, sessionId);
+  const records = await reader.sessionRecords(run, sessionId, MAX_TREE_RECORDS);
   if (records.length > MAX_TREE_RECORDS) throw tooLarge('session', 'its traces page by page through traces/search', 'session_id');
   const session = records.find(({ id }) => id === sessionId);
   if (!session) throw notFound('session', sessionId);
-  const attached = await attachedTo(reads, at.run, records.map(keyOf));
+  const attached = await attachedTo(reads, run, records.map(keyOf));
   const inTraces = Map.groupBy(
     records.filter(({ type }) => type !== 'session'),
     ({ trace_id }) => trace_id,
@@ -156,7 +176,7 @@ export async function readSession(
 
 /** A session as it is shown above its traces. */
 export const sessionTree = (session: StoredRecord, attached: Attached, view = wholeRecords): Tree =>
-  shown(session, { isComplete: null, hasChildren: null }, attached, view);
+  recordTree(session, { isComplete: null, hasChildren: null }, attached, view);
 
 const tooLarge = (what: string, instead: string, column: string): ServiceError =>
   new ServiceError(
@@ -182,7 +202,7 @@ export async function attachedTo(
   return { metrics, annotations, usage };
 }
 
-function shown(
+function recordTree(
   record: StoredRecord,
   derived: { isComplete: boolean | null; hasChildren: boolean | null },
   { metrics, annotations, usage }: Attached,
@@ -215,7 +235,7 @@ export function traceTrees(
   const parents = new Set(records.map(({ parent_id }) => parent_id));
   const treeOf = (record: StoredRecord): Tree => {
     const derived = { isComplete: trace?.trace_is_complete ?? false, hasChildren: parents.has(record.id) };
-    const tree = shown(record, derived, attached, view);
+    const tree = recordTree(record, derived, attached, view);
     if (kindsWithSpans.has(record.type)) tree.spans = [];
     return tree;
   };

@@ -18,7 +18,7 @@ export interface LoggedRecord
   session_id?: string | undefined;
 }
 
-/** What an update may change; null and absent keep what is stored, tags are added. */
+/** The fields of an update. Null and absent keep the stored value; tags are added. */
 export interface RecordUpdate {
   input?: unknown;
   output?: unknown;
@@ -72,7 +72,7 @@ export interface WrittenRecord {
   isHeld?: true;
 }
 
-/** What a settled change starts from. `at` and `version` come from the writer's clock. */
+/** The stored state that a change is merged with. `at` and `version` come from the writer's clock. */
 export interface Settling {
   run: { projectId: string; runId: string };
   stored: StoredRecord | undefined;
@@ -160,22 +160,22 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
 }
 
 /**
- * Whether a repeat leaves a record as it is, but for when it was written: it is not written again then, and what was scored of it stands. A repeat that
- * brings scores is written, since a scorer may have given others meanwhile; and so is one of a record whose key says something else, which is what a
- * write leaves that stored its keys and failed then.
+ * True when a repeat changes nothing of a record but the time of its writing: the record is not written again then, and its scores stand. A repeat that
+ * brings scores is written, since a scorer may have given others meanwhile. So is a repeat of a record whose key differs, which a write leaves behind
+ * that stored its keys and then failed.
  */
 function saysNothingNew(given: LoggedRecord, next: StoredRecord, { stored, key }: Settling): boolean {
   if (!stored || !key || Object.keys(given.metrics ?? {}).some((name) => !systemMetricNames.has(name))) return false;
   const { session_id, trace_id, parent_id = null, type } = next;
   if (!isDeepStrictEqual({ session_id, trace_id, parent_id, type }, positionOf(key))) return false;
   const { updated_at, version } = stored;
-  return isDeepStrictEqual(known(stored), known({ ...next, updated_at, version } as StoredRecord));
+  return isDeepStrictEqual(knownFields(stored), knownFields({ ...next, updated_at, version } as StoredRecord));
 }
 
 const positionOf = ({ session_id, trace_id, parent_id, type }: StoredKey) => ({ session_id, trace_id, parent_id, type });
 
-/** What a record says: absent, null and empty say nothing. */
-const known = (record: StoredRecord): Record<string, unknown> =>
+/** Returns the fields of a record that have a value: absent, null and empty ones have none. */
+const knownFields = (record: StoredRecord): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(record).filter(
       ([name, value]) => isGiven(value) && !(maps.has(name) && Object.keys(value as object).length === 0),
@@ -210,7 +210,7 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
   const merged: Record<string, unknown> = { ...stored };
   const updated = stored.updated_fields ?? [];
   for (const [name, value] of Object.entries(given)) if (isGiven(value) && !updated.includes(name)) merged[name] = value;
-  // What went wrong does not stand beside a success that came later, nor beside one that an update has set.
+  // A success clears an earlier error. An error that arrives after an update has set a success is not taken.
   const isSuccess = !isFailure(merged as unknown as StoredRecord);
   if (isSuccess && updated.includes('status_code')) merged.error_message = stored.error_message;
   else if (isSuccess && isFailure(stored) && !isGiven(given.error_message)) merged.error_message = '';

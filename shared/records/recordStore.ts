@@ -2,8 +2,11 @@ import type { RunRef } from '../projects/runs.ts';
 import type { MetricStatus } from '../wire/metricResults.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The type, under the name that stored keys have, of a trace whose own record has not come: its session may be known, its `created_at` is not. */
-export const PENDING = 'awaited';
+/** The type of the key of a trace whose own record has not come: its session may be known, its `created_at` is not. */
+export const PENDING = 'pending';
+
+/** Where a stored record is. */
+export type PlacedRecord = Pick<StoredRecord, 'project_id' | 'run_id' | 'id' | 'type' | 'session_id' | 'trace_id'>;
 
 /** A record as the table of keys has it: what a write is settled by. */
 export interface StoredKey {
@@ -13,7 +16,7 @@ export interface StoredKey {
   trace_id: string | null;
   parent_id: string | null;
   session_id: string;
-  /** Of the newest row, where it was read to be followed by another. */
+  /** The version of the newest row, when the key was read in order to write another. */
   version?: number;
 }
 
@@ -40,7 +43,7 @@ export interface MetricValue {
   /** The other keys of the metric result: cost, tokens, model_alias, message, standard_error … */
   details?: Record<string, unknown>;
   scorerId?: string | null;
-  /** What made it, by the version of a frozen metric; absent or empty where that is not known. */
+  /** The version of the frozen metric that made the value; absent or empty where it is not known. */
   scorerVersion?: string;
   /** Microseconds since 1970: for a value of the record as it was then. Absent: now. */
   version?: number;
@@ -49,7 +52,7 @@ export interface MetricValue {
 /** A record as it is written now. */
 export interface NewVersion {
   record: StoredRecord;
-  /** Whether a version of it may be stored already: readers look for stale versions only where this is true. */
+  /** True when the store may have a version of the record already. Readers look for stale versions of these alone. */
   isRewrite: boolean;
   /** The version that is stored now; null: none. Absent where that was not looked for. */
   replaces?: Pick<StoredRecord, 'id' | 'type' | 'version' | 'created_at'> | null;
@@ -60,7 +63,7 @@ export interface NewValue {
   run: RunRef;
   value: MetricValue;
   version: number;
-  /** Whether the record, and so a value of this metric, may be stored already. */
+  /** True when the store may have the record, and so a value of this metric, already. */
   isRewrite: boolean;
 }
 
@@ -74,7 +77,7 @@ export interface NewKey {
   leaves: string | undefined;
 }
 
-/** What one write stores, in this order: whoever reads a record can rely on its key and its values. */
+/** The rows of one write, stored in this order: a reader who sees a record also finds its key and its values. */
 export interface NewRows {
   keys: readonly NewKey[];
   values: readonly NewValue[];
@@ -87,7 +90,7 @@ export type Block = {
   send(confirm?: () => Promise<void>): Promise<void>;
 };
 
-/** What the writer needs of the store. */
+/** Reads and writes records for the record writer. */
 export interface RecordStore {
   /** Keys of those ids that have one. */
   keys(run: RunRef, ids: readonly string[]): Promise<StoredKey[]>;
@@ -104,6 +107,8 @@ export interface RecordStore {
   records(run: RunRef, keys: readonly StoredKey[]): Promise<StoredRecord[]>;
   /** As `records`, without their keys: to be asked beside `keys`. */
   recordsById(run: RunRef, ids: readonly string[]): Promise<StoredRecord[]>;
+  /** As `recordsById`, but where the records are alone. */
+  places(run: RunRef, ids: readonly string[]): Promise<PlacedRecord[]>;
   block(rows: NewRows): Block;
   /** Removes the rows of these ids that belong to no record, or are elsewhere than its newest key says. Call it while nothing else writes them. */
   removeMisplaced(run: RunRef, ids: readonly string[]): Promise<void>;

@@ -2,7 +2,7 @@ import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import type { RecordField } from '../columns/recordField.ts';
 import { recordFields, storedFields } from '../columns/recordFields.ts';
 import { systemMetricNames } from '../columns/systemMetrics.ts';
-import { templateOf } from '../prompts/templateOf.ts';
+import { templateOf } from '../json/templateOf.ts';
 import { noAnnotations } from '../wire/annotationRatings.ts';
 import { isObject } from '../wire/isObject.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
@@ -17,7 +17,7 @@ export const TRUNCATED_LENGTH = 1000;
 const outputIsNeverNull: ReadonlySet<RecordKind> = new Set(['llm', 'retriever']);
 
 interface Shape {
-  /** What a whole record holds where it has no value. */
+  /** The fields of a whole record that has no values. */
   blank: Readonly<Record<string, unknown>>;
   /** Every field that is taken from the record. */
   names: ReadonlySet<string>;
@@ -39,7 +39,7 @@ const shapes: ReadonlyMap<RecordKind, Shape> = new Map(
 );
 const shapeOf = (kind: RecordKind): Shape => shapes.get(kind) as Shape;
 
-/** What every partial record carries, selected or not. */
+/** Every partial record carries these fields, selected or not. */
 const alwaysShown = recordFields.filter(({ always }) => always).map(({ id }) => id);
 
 /** Every key that a record of some kind may show and the record store has. */
@@ -118,8 +118,8 @@ function metricInfo(metrics: readonly StoredMetric[], view: PageView): Record<st
   );
 }
 
-/** The value with every long text in it cut. */
-function shortened(value: unknown): unknown {
+/** The value with every text cut that is longer than {@link TRUNCATED_LENGTH}. */
+export function shortened(value: unknown): unknown {
   if (typeof value === 'string')
     return value.length > TRUNCATED_LENGTH ? `${value.slice(0, TRUNCATED_LENGTH).toWellFormed()}…` : value;
   if (Array.isArray(value)) return value.map(shortened);

@@ -1,3 +1,4 @@
+import { onBehalfOf } from '../concurrency/currentCaller.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { ErasuresUnderWay } from './erasuresUnderWay.ts';
 import { GroupWriter, type GroupWriterDeps } from './groupWriter.ts';
@@ -43,7 +44,7 @@ export interface RecordWriterOptions {
 // Every part costs the engine 10 ms of CPU, and merging it several times as much: 3,000 records of 2.5 KB share that. More would hold up the
 // event loop (40 ms for this many), and an insert of this size is still one block: stored whole or not at all.
 const GROUP_BYTES = 8_000_000;
-const QUEUE_BYTES = 128 * 1024 * 1024;
+export const QUEUE_BYTES = 128 * 1024 * 1024;
 const LOCK_WAIT_MS = 500;
 /** Half a minute: no lock is held that long by a process that does not go on. */
 const LOCK_TURNS = 60;
@@ -86,7 +87,7 @@ export class RecordWriter {
     this.#guard = guard ?? (async () => ({ missing: [], withHeldUpdates: [] }));
     this.#erasures = erasures ?? new ErasuresUnderWay();
     const clock = new VersionClock(now ?? (() => new Date()));
-    this.#noted = notes && this.#noting(notes, clock);
+    this.#noted = notes && this.#noting(notes, clock, store);
     const groups = new GroupWriter({
       store: {
         ...store,
@@ -174,19 +175,29 @@ export class RecordWriter {
   /** An update that is noted is answered so. All else waits for what was noted of the same records, and then for its group. */
   async #noteOrEnqueue(run: RunRef, changes: readonly RecordChange[], more: Asked): Promise<Outcome> {
     const [first] = changes;
-    const noted = changes.length === 1 && first?.action === 'update' ? this.#noted?.add(run, first) : undefined;
+    const noted = changes.length === 1 && first?.action === 'update' ? await this.#noted?.add(run, first) : undefined;
     if (noted) return { written: [noted], refused: [], held: [], left: [] };
     const before = this.#noted?.settledBefore(run, changes);
     if (before) await before;
     return this.#enqueue(run, changes, more);
   }
 
-  #noting(notes: Pick<NotedUpdatesDeps, 'journal' | 'onLost'>, clock: VersionClock): NotedUpdates {
+  #noting(notes: Pick<NotedUpdatesDeps, 'journal' | 'onLost'>, clock: VersionClock, store: RecordStore): NotedUpdates {
+    const erasures = this.#erasures;
     return new NotedUpdates({
       ...notes,
       clock,
       write: (run, change) => this.#enqueue(run, [change], {}),
-      isTaken: (run, id) => this.#erasures.takenNow(run)(id),
+      async find(run, ids) {
+        const isTaken = erasures.takenNow(run);
+        return onBehalfOf(undefined, () =>
+          store.places(
+            run,
+            ids.filter((id) => !isTaken(id)),
+          ),
+        );
+      },
+      isTaken: (run, id) => erasures.takenNow(run)(id),
     });
   }
 
@@ -235,7 +246,7 @@ export class RecordWriter {
     }
   }
 
-  /** Whether the request names a record whose erasure is under way; then it comes back when that has ended. */
+  /** True when the request names a record whose erasure is under way. The request returns to the queue when the erasure has ended. */
   #waitsForErasure(request: WriteRequest): boolean {
     const end = this.#erasures.endOfThoseOf(request.run, request.changes);
     void end?.then(() => this.#queue.putBack(request));

@@ -5,7 +5,7 @@ import type { Filter } from '../wire/filters.ts';
 
 const filterKeys = ['filters', 'filter_tree'];
 const nodeKeys = ['and', 'or', 'not', 'filter'];
-/** What somebody writes who means a filter: a leaf or a combinator that stands bare, other words for one, ids of records. */
+/** Keys that a request has when a filter was meant: a bare leaf or combinator, other words for one, ids of records. */
 const meantAsFilter: ReadonlySet<string> = new Set([
   ...'column columnid operator value and or not where condition conditions query match search'.split(' '),
   ...'id ids recordid recordids traceid traceids spanid spanids sessionid sessionids externalid'.split(' '),
@@ -45,7 +45,7 @@ export function refuseMisspeltSelector(selector: { filter_tree: Filter }): void 
   if (items.length > 0) throw new RequestInvalid(items);
 }
 
-/** Whether there is a leaf: `{ and: [] }` keeps every record. */
+/** True when the filter has a leaf: `{ and: [] }` keeps every record. */
 const looksForSomething = (filter: Filter): boolean =>
   'filter' in filter ||
   ('not' in filter ? looksForSomething(filter.not) : ('and' in filter ? filter.and : filter.or).some(looksForSomething));

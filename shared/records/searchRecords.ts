@@ -56,7 +56,7 @@ export interface RecordPage {
   keys: RecordKey[];
   /** Where they come with their keys in one statement. */
   records?: StoredRecord[];
-  /** Whether their records turned out to be too large for one statement. */
+  /** True when the records are too large for one statement. */
   areLarge?: boolean;
   /** The number of all records that match, which may still be counted when the page has been read. */
   total: Promise<number>;
@@ -75,8 +75,11 @@ export interface StoredReads {
   count(query: RecordQuery): Promise<number>;
   /** How many of the records that match stand before the page that `after` begins. */
   countBefore(query: RecordPageQuery): Promise<number>;
-  /** The newest version of these records, in the order of the keys; those deleted since are left out. `columns` absent: all. */
-  records(run: RecordRun, keys: readonly RecordKey[], columns?: readonly string[]): Promise<StoredRecord[]>;
+  /**
+   * The newest version of these records, in the order of the keys; those deleted since are left out. `columns` absent: all.
+   * @param longest characters of a text that are read; what is JSON is read whole
+   */
+  records(run: RecordRun, keys: readonly RecordKey[], columns?: readonly string[], longest?: number): Promise<StoredRecord[]>;
   /**
    * As `records`, as far as they fit into so many bytes, but always the first; `taken`: of how many keys.
    * @param areLarge whether it is known that they do not all fit
@@ -102,15 +105,15 @@ export interface StoredReads {
     run: RecordRun,
     range: TimeRange,
   ): Promise<{ metric: string; dataType: 'floating_point' | 'text' | 'string_list' }[]>;
-  /** Of these metrics with numbers for values, those that have none but true and false (on records of these kinds). */
+  /** Finds the metrics that have no values but true and false (on records of these kinds), among these with numbers for values. */
   booleanMetrics(run: RecordRun, metrics: readonly string[], kinds?: readonly RecordKind[]): Promise<Set<string>>;
   /** Spans of each of these traces. */
   spanCounts(run: RecordRun, traceIds: readonly string[]): Promise<Map<string, number>>;
   /** Traces of each of these sessions. */
   traceCounts(run: RecordRun, sessionIds: readonly string[]): Promise<Map<string, number>>;
   /**
-   * Of the traces and sessions among these, the sums over their model calls, by record: tokens, cost, and calls without a cost. Of what no call of a
-   * trace says there is no sum: there the trace's own value stands.
+   * Sums tokens, cost, and calls without a cost over the model calls of each trace and session among these keys. A figure that no call of a trace has is
+   * not summed: the trace's own value stands.
    */
   usage(run: RecordRun, keys: readonly RecordKey[]): Promise<Usage>;
 }
@@ -126,7 +129,7 @@ export interface StoredMetric {
   scorerId?: string;
 }
 
-/** What a page of records shows. */
+/** Says what a page shows of each record. */
 export interface PageView {
   /** Record columns to show beside those that every record carries; absent: all. */
   columns?: readonly string[];
@@ -150,14 +153,21 @@ export interface FoundRecord {
   childCount: number | null;
 }
 
-export interface FoundPage {
-  records: FoundRecord[];
+export interface PagePlace {
   /** The number of all records that match. */
   total: number;
   /** How many of them stand before the page. */
   offset: number;
   /** The offset of the page that follows; null where none does. */
   next: number | null;
+}
+
+export interface FoundPage extends PagePlace {
+  records: FoundRecord[];
+}
+
+export interface FoundIds extends PagePlace {
+  ids: string[];
 }
 
 /** The keys of one page, and the number of all records that match. */
@@ -169,29 +179,47 @@ export async function findKeys(
   return { keys, total: await total };
 }
 
+/** Finds one page, then everything else about the records on it. */
+export const searchRecords = (reads: RecordReads, query: RecordPageQuery, view: PageView): Promise<FoundPage> =>
+  withPlace(reads, query, (asked) => shownPage(reads, asked, query.limit, view));
+
+/** The ids of one page alone: nothing else is read of its records. */
+export const searchIds = (reads: Pick<StoredReads, 'readPage' | 'countBefore'>, query: RecordPageQuery): Promise<FoundIds> =>
+  withPlace(reads, query, async (asked) => {
+    const { keys, total } = await findKeys(reads, asked);
+    const ids = keys.slice(0, query.limit).map(({ id }) => id);
+    return { ids, taken: ids.length, found: keys.length, total };
+  });
+
 /**
- * Finds one page, then everything else about the records on it. Behind a cursor the numbers move with what is logged meanwhile: there a record more
- * than asked for says whether others follow, and where no offset comes with it, what stands before the page is counted.
+ * Reads a page and says where it stands. Behind a cursor the numbers move with what is logged meanwhile: there a record more than asked for says whether
+ * others follow, and where no offset comes with it, what stands before the page is counted.
  */
-export async function searchRecords(reads: RecordReads, query: RecordPageQuery, view: PageView): Promise<FoundPage> {
-  const { limit } = query;
+async function withPlace<P extends ReadPage>(
+  reads: Pick<StoredReads, 'countBefore'>,
+  query: RecordPageQuery,
+  read: (query: RecordPageQuery) => Promise<P>,
+): Promise<Omit<P, 'taken' | 'found'> & PagePlace> {
   const isBehind = query.after !== undefined;
-  const page = shownPage(reads, isBehind ? { ...query, limit: limit + 1 } : query, limit, view);
+  const reading = read(isBehind ? { ...query, limit: query.limit + 1 } : query);
   const before = isBehind && query.offset === 0 ? reads.countBefore(query) : query.offset;
-  const [{ records, taken, found, total }, offset] = await Promise.all([page, before]);
+  const [{ taken, found, ...page }, offset] = await Promise.all([reading, before]);
   // By the keys: of a record that is deleted meanwhile, or whose write was cut off, there is nothing to show.
   const end = offset + taken;
-  const isFollowed = isBehind ? found > taken : end < total;
-  return { records, total, offset, next: isFollowed && end > offset ? end : null };
+  const isFollowed = isBehind ? found > taken : end < page.total;
+  return { ...page, offset, next: isFollowed && end > offset ? end : null };
 }
 
-interface ShownPage {
-  records: FoundRecord[];
-  /** Of how many keys they are: fewer than asked for where they would be too large. */
+interface ReadPage {
+  /** The number of keys of which the records were read: fewer than asked for where more would be too large. */
   taken: number;
   /** Keys on the page. */
   found: number;
   total: number;
+}
+
+interface ShownPage extends ReadPage {
+  records: FoundRecord[];
 }
 
 /** A page, of which `limit` records are shown. They are described while the page is counted: of a run of 200,000 records that saves a tenth to a fifth. */

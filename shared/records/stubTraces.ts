@@ -10,7 +10,7 @@ export interface WaitingTrace {
   trace: LoggedRecord;
 }
 
-/** What other processes, and the next one, know of the traces that wait. */
+/** Keeps the waiting traces where other processes, and the next one, find them. */
 export interface WaitingTraceStore {
   /** Those that are known keep their time, and are kept together with what is known of them. */
   keep(waiting: readonly WaitingTrace[], waitMs: number): Promise<void>;

@@ -10,7 +10,7 @@ export interface OlderRecord extends ErasedKey {
   isSession: boolean;
 }
 
-/** What a sweep looks for in the store. */
+/** Finds expired records in the store. */
 export interface ExpiredReads {
   /** Runs of the project that may hold something to sweep. */
   runs(projectId: string, before: string): Promise<string[]>;

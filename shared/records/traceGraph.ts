@@ -1,7 +1,7 @@
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
 import { derivedId } from '../identifiers/ids.ts';
-import { percentile } from '../metrics/percentile.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { percentile } from '../statistics/percentile.ts';
 import type { AggregatedTraceView, GraphEdge, GraphNode, Histogram, NodeMetric } from '../wire/traceGraph.ts';
 import { findKeys, type RecordQuery, type RecordReads } from './searchRecords.ts';
 import { inOrder, type SpanPlace } from './spanOrder.ts';
@@ -20,7 +20,7 @@ export interface GraphScore {
   recordId: string;
   metric: string;
   number: number | null;
-  /** Of texts, labels and booleans. */
+  /** The values of a metric of texts, labels or booleans. */
   categories: readonly string[];
 }
 

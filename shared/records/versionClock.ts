@@ -1,4 +1,4 @@
-/** What a record that is written now carries. */
+/** The version of a record that is written now. */
 export interface VersionNow {
   /** Microseconds since 1970, or more. */
   version: number;

@@ -3,7 +3,7 @@ import { hasOwnColumn } from '../columns/systemMetrics.ts';
 import type { PricedCall, Prices } from '../prices/openPrices.ts';
 import type { StoredRecord } from './record.ts';
 
-/** What model calls are priced by: asked once for each group of writes, then for each call. */
+/** The prices of model calls: refreshed once for each group of writes, and read for each call. */
 export type CallPrices = Pick<Prices, 'fresh' | 'costOf'>;
 
 /** Model calls have the costs that were logged with them, and no others. */
@@ -38,7 +38,7 @@ function priced(record: StoredRecord, cost: number | null): StoredRecord {
   return { ...record, metrics: { ...record.metrics, cost }, cost_source: 'price' };
 }
 
-/** What was not priced then is not priced now. */
+/** A record keeps its stored cost: a call that had no price when it was first written gets none now. */
 const sameCost = (record: StoredRecord, { metrics }: StoredRecord): StoredRecord =>
   priced(record, hasOwnColumn('cost', metrics?.cost) ? metrics.cost : null);
 

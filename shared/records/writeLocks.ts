@@ -38,9 +38,9 @@ export const sharedLock = (name: string): Lock => ({ name, shared: true });
 export const ownLock = (name: string): Lock => ({ name, shared: false });
 
 /**
- * What a group holds while it is written: its projects, its runs, its rows, in this order and each by name, as everybody takes them. A record is
- * settled on top of what is stored of it, so its run is this process's alone; but a row has records of its own, and its lock keeps off a
- * worker that was taken for dead and still writes it.
+ * Returns the locks that a group holds while it is written: of its projects, its runs and its rows, in this order and each sorted by name, so that no
+ * two groups wait for each other. A record is merged with its stored version, so its run belongs to one process. A row has records of its own; its
+ * lock stops a worker that was taken for dead and still writes the row.
  */
 export function locksOf(group: readonly { run: RunRef; ordinals?: readonly number[] | undefined }[]): Lock[] {
   const projects = new Set(group.map(({ run }) => lockOfProject(run)));

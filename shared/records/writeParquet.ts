@@ -39,7 +39,7 @@ export async function* writeParquet(
   let held = 0;
   const group = async (): Promise<Uint8Array> => {
     const columnData = columns.map(({ name, type }, at): ColumnSource => {
-      const convert = stored[type];
+      const convert = converters[type];
       // Only times are looked for by range.
       return { name, data: rows.map((row) => convert(row[at] ?? null)), statistics: type === 'time', offsetIndex: false };
     });
@@ -74,7 +74,7 @@ const elements: Readonly<Record<ParquetColumn['type'], Omit<SchemaElement, 'name
 
 const schemaOf = ({ name, type }: ParquetColumn): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...elements[type] });
 
-const stored: Readonly<Record<ParquetColumn['type'], (value: ParquetValue) => string | number | bigint | boolean | null>> = {
+const converters: Readonly<Record<ParquetColumn['type'], (value: ParquetValue) => string | number | bigint | boolean | null>> = {
   text: (value) => (value === null ? null : String(value)),
   integer: (value) => (Number.isSafeInteger(value) ? BigInt(value as number) : null),
   number: (value) => (value === null || typeof value === 'string' ? null : Number(value)),

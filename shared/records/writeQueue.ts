@@ -1,5 +1,5 @@
-import { onBehalfOf } from '../accounts/currentCaller.ts';
 import { ByteShares } from '../concurrency/byteShares.ts';
+import { onBehalfOf } from '../concurrency/currentCaller.ts';
 
 export interface WriteQueueOptions<R> {
   /** Writes one group. It has answered each of the requests when it ends, or gives it back later (`putBack`). */

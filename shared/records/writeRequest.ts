@@ -1,7 +1,7 @@
 import type { RequestInvalid } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
-import type { LoggedRecord, RecordChange, WrittenRecord } from './recordChange.ts';
+import type { RecordChange, WrittenRecord } from './recordChange.ts';
 
 /** The changes of one request, and where to say what became of them. */
 export interface WriteRequest {
@@ -29,7 +29,7 @@ export interface RefusedChanges {
   reason: RequestInvalid;
 }
 
-/** What became of the changes of one request. */
+/** The outcome of the changes of one request. */
 export interface Outcome {
   written: WrittenRecord[];
   refused: RefusedChanges[];
@@ -42,7 +42,7 @@ export interface Outcome {
 // Fields beside the texts, with the ids and numbers every row has.
 const BYTES_PER_RECORD = 500;
 
-/** What a change weighs in the queue, from its long texts alone: looking at every value would cost as much as writing it out. */
+/** Estimates the bytes of a change in the queue from its long texts alone: to look at every value would cost as much as to serialize it. */
 export function roughBytes(change: RecordChange): number {
   const fields: LongFields = change.action === 'update' ? change.update : change.record;
   // Each by its name: read by names from a list they took twice the time.
@@ -61,14 +61,8 @@ export function roughBytes(change: RecordChange): number {
   );
 }
 
-type LongField =
-  | 'redacted_input'
-  | 'redacted_output'
-  | 'tools'
-  | 'events'
-  | 'user_metadata'
-  | `dataset_${'input' | 'output' | 'metadata'}`;
-type LongFields = { [Name in keyof Pick<LoggedRecord, 'input' | 'output' | LongField>]?: unknown };
+type LongField = 'input' | 'output' | 'tools' | 'events' | 'user_metadata' | `redacted_${'input' | 'output'}`;
+type LongFields = Partial<Record<LongField | `dataset_${'input' | 'output' | 'metadata'}`, unknown>>;
 
 /** A text may be as deep as in `input`: messages, each with `content`, its parts, each with `text`. */
 const LEVELS = 4;

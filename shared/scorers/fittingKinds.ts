@@ -19,7 +19,7 @@ const kindOf: Record<InputType, RecordKind> = {
 };
 
 /**
- * The kinds of record that a judge's template fits, where nobody says which: those that its input type names, else traces. Whatever a template can ask
- * for, a trace has, and an experiment is scored by its traces.
+ * Returns the kinds of records that a judge's template fits, where no setting names them: those of its input type, else traces. A trace has everything
+ * that a template can ask for, and an experiment is scored by its traces.
  */
 export const fittingKinds = (inputType: InputType | null | undefined): RecordKind[] => [inputType ? kindOf[inputType] : 'trace'];

@@ -5,10 +5,10 @@ import { withJudges } from '../metrics/scoreRecord.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import type { Judge } from './judge.ts';
 import { builtinById } from './presets.ts';
-import { type EnabledMetric, enabled, fromScorer, judgesOf } from './resolveMetrics.ts';
+import { type EnabledMetric, enabled, fromScorer, judgesOf, withRequired } from './resolveMetrics.ts';
 import type { Scorer, ScorerVersion } from './scorer.ts';
 
-/** What a metric computes, as text that outlives every change of its scorer and of the run's settings. */
+/** The definition of a metric as text. It outlives every change of its scorer and of the run's settings. */
 export interface FrozenMetric {
   /** The same for metrics that compute the same: by the same version of the scorer, with the same judges. */
   version: string;
@@ -23,12 +23,17 @@ interface Definition {
   isJudgedByModelUnderTest?: boolean;
   /** Absent for a built-in metric. */
   scorer?: Pick<Scorer, 'id' | 'name' | 'scorerType' | 'definition'>;
+  /** Absent of a check too. */
   version?: Omit<ScorerVersion, 'createdAt'>;
+  /** The metrics that it requires, by the names that it has for them; absent without any. */
+  requires?: readonly { name: string; frozen: FrozenMetric }[];
 }
 
+/** @param requires those that it requires, frozen, in their order */
 export function freezeMetric(
   metric: EnabledMetric,
   { model: judgeModel, models: judgeModels, isModelUnderTest }: Judge,
+  requires: readonly FrozenMetric[] = [],
 ): FrozenMetric {
   const { config, scorerId, definedBy } = metric;
   const judged = metric.needs === 'judge';
@@ -37,23 +42,36 @@ export function freezeMetric(
     judgeModel: judged ? judgeModel : null,
     ...(judgeModels ? { judgeModels } : {}),
     isJudgedByModelUnderTest: isModelUnderTest,
+    ...(metric.requires
+      ? { requires: metric.requires.map(({ name }, index) => ({ name, frozen: requires[index] as FrozenMetric })) }
+      : {}),
   };
   if (definedBy) {
     const { id, name, scorerType, definition: own } = definedBy.scorer;
-    const { createdAt: _, ...version } = definedBy.version;
-    Object.assign(definition, { scorer: { id, name, scorerType, definition: own }, version } satisfies Partial<Definition>);
+    const { createdAt: _, ...version } = definedBy.version ?? { createdAt: null };
+    const kept = 'id' in version ? { version } : {};
+    Object.assign(definition, { scorer: { id, name, scorerType, definition: own }, ...kept } satisfies Partial<Definition>);
   }
-  const ofVersion = definedBy?.version.definition;
+  const own = definedBy?.version?.definition;
+  const ofVersion = own && !('code' in own) ? own : undefined;
+  const check = definedBy?.scorer.definition.check;
+  const codeVersion = own && 'code' in own ? definedBy?.version?.id : undefined;
   const computes = [
-    definedBy?.version.id ?? null,
+    definedBy?.version?.id ?? null,
     definedBy?.scorer.definition.ground_truth ?? null,
     judgeModels ? judgeModels.join(', ') : judgeModel,
     judgesOf(config) ?? ofVersion?.numJudges ?? 1,
     config.cot_enabled ?? ofVersion?.explain ?? null,
     // Only where the settings say another than the version, so that the versions of former releases stay.
     ...(ofVersion && config.input_type && config.input_type !== ofVersion.inputType ? [config.input_type] : []),
+    ...(requires.length > 0 ? [requires.map((one) => one.version)] : []),
   ];
-  const version = derivedId('version of a metric', scorerId, judged ? JSON.stringify(computes) : 'code');
+  const ofCode = ['code', ...(codeVersion ? [codeVersion] : []), ...requires.map((one) => one.version)].join(' ');
+  const version = derivedId(
+    'version of a metric',
+    scorerId,
+    check ? JSON.stringify(check) : judged ? JSON.stringify(computes) : ofCode,
+  );
   return { version, scorerId, definition: JSON.stringify(definition) };
 }
 
@@ -66,14 +84,19 @@ export function thawMetric({ version, scorerId, definition }: FrozenMetric): Ena
     isJudgedByModelUnderTest = false,
     scorer,
     version: ofScorer,
+    requires = [],
   } = parseJson(definition) as Definition;
   const builtin = builtinById(scorerId);
   const metric = builtin
     ? enabled(withJudges(builtin, judgesOf(config) ?? 1), config, config.scorer_type, {})
-    : scorer && ofScorer
-      ? fromScorer(scorer, { ...ofScorer, createdAt: new Date(0) }, config)
+    : scorer && (ofScorer || scorer.definition.check)
+      ? fromScorer(scorer, ofScorer ? { ...ofScorer, createdAt: new Date(0) } : null, config)
       : { problem: `no scorer has the id ${scorerId}` };
   if ('problem' in metric)
     throw new RequestInvalid([{ loc: ['body', 'scorer_id'], msg: metric.problem, type: 'metric_unknown' }]);
-  return { ...metric, version, judgeModel, ...(judgeModels ? { judgeModels } : {}), isJudgedByModelUnderTest };
+  const all = withRequired(
+    metric,
+    requires.map(({ name, frozen }) => ({ name, metric: thawMetric(frozen) })),
+  );
+  return { ...all, version, judgeModel, ...(judgeModels ? { judgeModels } : {}), isJudgedByModelUnderTest };
 }

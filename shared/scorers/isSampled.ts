@@ -1,20 +1,20 @@
 import { derivedId } from '../identifiers/ids.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
 import { isScored, type ScoringTarget } from './isScored.ts';
-import type { EnabledMetric } from './resolveMetrics.ts';
+import { asksJudges, type EnabledMetric } from './resolveMetrics.ts';
 
 /**
  * True when the run's segments have this metric computed for a record. The first segment that is about the metric and takes the record decides,
  * by its share; a record that no segment takes is scored. The same share of traces is taken whatever the metric, and a trace is taken whole.
  */
 export function isSampled(
-  metric: Pick<EnabledMetric, 'needs' | 'config'>,
+  metric: Pick<EnabledMetric, 'needs' | 'requires' | 'config'>,
   target: ScoringTarget & { traceId: string },
   segments: readonly SegmentFilter[],
 ): boolean {
   const segment = segments.find(
     ({ filter, llm_scorers, multimodal_scorers }) =>
-      (!llm_scorers || metric.needs === 'judge') &&
+      (!llm_scorers || asksJudges(metric)) &&
       (!multimodal_scorers || (metric.config.multimodal_capabilities ?? []).length > 0) &&
       isScored({ kinds: [target.kind as EnabledMetric['kinds'][number]], filters: filter ? [filter] : [] }, target),
   );

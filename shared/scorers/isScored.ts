@@ -1,7 +1,7 @@
 import type { EnabledMetric } from './resolveMetrics.ts';
 import { textFits } from './textFits.ts';
 
-/** What decides whether a record is scored. */
+/** The fields of a record that decide if it is scored. */
 export interface ScoringTarget {
   kind: string;
   name: string;

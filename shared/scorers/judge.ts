@@ -1,19 +1,24 @@
 import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
 import { nameOfModel, type ResolvedModel, statedDefault } from '../providers/models.ts';
-import type { EnabledMetric } from './resolveMetrics.ts';
+import { type EnabledMetric, withAllRequired } from './resolveMetrics.ts';
 
 /** The model that judges a metric. */
 export interface Judge {
   /** As `integration/model`; null where nothing says which, and as it was asked for where there is none such. */
   model: string | null;
-  /** Of several judges: the model of each, in turn; `model` names them all. */
+  /** The model of each of several judges, in turn; `model` names them all. */
   models?: readonly string[];
   /** It judges what it has answered itself. */
   isModelUnderTest: boolean;
 }
 
 export type JudgeModels = Pick<ModelCaller, 'resolveModel'>;
+
+/** The models as a user has them whose choice of integrations counts. */
+export const modelsOfUser = (models: JudgeModels, userId: string): JudgeModels => ({
+  resolveModel: (modelAlias, integrationName) => models.resolveModel(modelAlias, integrationName, userId),
+});
 
 export const noJudge: Judge = { model: null, isModelUnderTest: false };
 
@@ -23,17 +28,17 @@ export const noJudge: Judge = { model: null, isModelUnderTest: false };
  * @param chosen the metric's own, else the default of the project
  * @param underTest the model whose answers are judged
  */
-export async function judgeOf(models: JudgeModels, chosen: string | null, underTest: string | null): Promise<Judge> {
-  const tested = underTest === null ? undefined : await found(models, underTest);
+async function judgeOf(models: JudgeModels, chosen: string | null, underTest: string | null): Promise<Judge> {
+  const tested = underTest === null ? undefined : await foundModel(models, underTest);
   const byDefault = tested && (statedDefault(tested.integration) ?? tested);
-  const judge = chosen === null ? (byDefault ?? (await found(models, null))) : await found(models, chosen);
+  const judge = chosen === null ? (byDefault ?? (await foundModel(models, null))) : await foundModel(models, chosen);
   if (!judge) return { model: chosen ?? underTest, isModelUnderTest: false };
   const model = nameOfModel(judge);
   return { model, isModelUnderTest: tested !== undefined && nameOfModel(tested) === model };
 }
 
 /** The same of several judges, each with a model of its own. */
-export async function modelsOfJudges(models: JudgeModels, chosen: readonly string[], underTest: string | null): Promise<Judge> {
+async function modelsOfJudges(models: JudgeModels, chosen: readonly string[], underTest: string | null): Promise<Judge> {
   const judges = await Promise.all(chosen.map((name) => judgeOf(models, name, underTest)));
   const named = judges.map(({ model }, index) => model ?? (chosen[index] as string));
   return {
@@ -43,6 +48,15 @@ export async function modelsOfJudges(models: JudgeModels, chosen: readonly strin
   };
 }
 
+/** Finds the model that judges a metric of a run. @param defaultJudge that of the project, for a metric that names none */
+export const judgeOfMetric = async (
+  models: JudgeModels,
+  { judgeModel, judgeModels }: Pick<EnabledMetric, 'judgeModel' | 'judgeModels'>,
+  defaultJudge: () => Promise<string | null>,
+  underTest: string | null,
+): Promise<Judge> =>
+  judgeModels ? modelsOfJudges(models, judgeModels, underTest) : judgeOf(models, judgeModel ?? (await defaultJudge()), underTest);
+
 /** @throws RequestInvalid naming each judge that there is not, with the models closest to it. */
 export async function mustHaveJudges(
   models: Pick<ModelCaller, 'resolveModel'>,
@@ -50,7 +64,7 @@ export async function mustHaveJudges(
   defaultJudge: () => Promise<string | null>,
 ): Promise<void> {
   const invalid: InvalidItem[] = [];
-  const asked = metrics.flatMap((metric) =>
+  const asked = withAllRequired(metrics).flatMap((metric) =>
     metric.needs === 'judge' ? (metric.judgeModels ?? [metric.judgeModel]).map((judgeModel) => ({ ...metric, judgeModel })) : [],
   );
   for (const { judgeModel, name, alias, label, scorerId } of asked) {
@@ -74,7 +88,8 @@ export async function mustHaveJudges(
   if (invalid.length > 0) throw new RequestInvalid(invalid);
 }
 
-async function found(models: JudgeModels, wanted: string | null): Promise<ResolvedModel | undefined> {
+/** The model of a name, null for the default one; undefined where there is none. */
+export async function foundModel(models: JudgeModels, wanted: string | null): Promise<ResolvedModel | undefined> {
   try {
     return await models.resolveModel(wanted);
   } catch (err) {

@@ -17,6 +17,8 @@ import {
 import type { ScoredRecord } from '../metrics/metric.ts';
 import { NO_REFERENCE, NOTHING_RETRIEVED } from '../metrics/reasons.ts';
 import { isBlank } from '../wire/isBlank.ts';
+import type { JudgePlaceholder } from '../wire/judgePlaceholders.ts';
+import type { MetricNeed } from '../wire/scorers.ts';
 import type { JudgeDefinition } from './scorer.ts';
 
 /** A part of a record that a judge is shown. */
@@ -27,6 +29,8 @@ export interface JudgePart {
   of(record: ScoredRecord): Material | undefined;
   /** Why there is no score of such a record. */
   lacking: string;
+  /** The thing that a record must have for the part; undefined where nearly every record has it. */
+  need?: MetricNeed;
   /** True when it is made of the spans below the record. */
   readsSpans?: true;
   /** True when it is made of columns of the dataset row. */
@@ -35,52 +39,94 @@ export interface JudgePart {
 
 const input: JudgePart = { name: 'input', of: inputOf, lacking: 'the record has no input' };
 const output: JudgePart = { name: 'output', of: outputOf, lacking: 'the record has no output' };
-export const referencePart: JudgePart = { name: 'reference answer', of: referenceOf, lacking: NO_REFERENCE };
-const context: JudgePart = { name: 'context', of: contextOf, lacking: NOTHING_RETRIEVED, readsSpans: true };
-const tools: JudgePart = { name: 'tools', of: toolsOf, lacking: 'no model was offered tools', readsSpans: true };
-const toolCalls: JudgePart = { name: 'tool calls', of: toolCallsOf, lacking: 'no tool was called', readsSpans: true };
-const steps: JudgePart = { name: 'steps', of: stepsOf, lacking: 'the record has no span below it', readsSpans: true };
+export const referencePart: JudgePart = {
+  name: 'reference answer',
+  of: referenceOf,
+  need: 'reference_output',
+  lacking: NO_REFERENCE,
+};
+/** The documents that were retrieved. */
+export const contextPart: JudgePart = {
+  name: 'context',
+  of: contextOf,
+  need: 'context',
+  lacking: NOTHING_RETRIEVED,
+  readsSpans: true,
+};
+const tools: JudgePart = { name: 'tools', of: toolsOf, need: 'tools', lacking: 'no model was offered tools', readsSpans: true };
+const toolCalls: JudgePart = {
+  name: 'tool calls',
+  of: toolCallsOf,
+  need: 'tool_calls',
+  lacking: 'no tool was called',
+  readsSpans: true,
+};
+const steps: JudgePart = {
+  name: 'steps',
+  of: stepsOf,
+  need: 'steps',
+  lacking: 'the record has no span below it',
+  readsSpans: true,
+};
 const transcript: JudgePart = { name: 'transcript', of: transcriptOf, lacking: 'the record has neither input nor output' };
-const datasetInput: JudgePart = { name: 'dataset input', of: datasetInputOf, lacking: 'the row has no input' };
+const datasetInput: JudgePart = {
+  name: 'dataset input',
+  of: datasetInputOf,
+  need: 'dataset_row',
+  lacking: 'the row has no input',
+};
 const metadata: JudgePart = {
   name: 'metadata',
   of: (record) => ownText('metadata', mapText(metadataOf(record))),
   lacking: 'the record has no metadata',
+  need: 'metadata',
 };
 const datasetMetadata: JudgePart = {
   name: 'dataset metadata',
   of: (record) => ownText('dataset metadata', mapText(record.datasetMetadata ?? {})),
   lacking: 'the row has no metadata',
+  need: 'dataset_row',
 };
 const dataset: JudgePart = {
   name: 'dataset row',
   of: ({ rowValues }) => ownText('dataset row', mapText(rowValues ?? {})),
   lacking: 'the record is of no dataset row',
+  need: 'dataset_row',
   readsRow: true,
 };
 
-/** What the placeholders of a judge's prompt are filled in with. */
-const parts: ReadonlyMap<string, JudgePart> = new Map([
-  ['input', input],
-  ['query', input],
-  ['output', output],
-  ['response', output],
-  ['expected', referencePart],
-  ['reference', referencePart],
-  ['ground_truth', referencePart],
-  ['dataset_output', referencePart],
-  ['dataset', dataset],
-  ['dataset_input', datasetInput],
-  ['dataset_metadata', datasetMetadata],
-  ['metadata', metadata],
-  ['context', context],
-  ['documents', context],
-  ['tools', tools],
-  ['tool_calls', toolCalls],
-  ['spans', steps],
-  ['steps', steps],
-  ['transcript', transcript],
-]);
+/** The values of the metrics that the judge requires, by the names that it has for them. */
+const requiredScores: JudgePart = {
+  name: 'required scores',
+  of: (record) => ownText('required scores', mapText(record.requiredScores ?? {})),
+  lacking: 'the judge requires no other metric',
+};
+
+/** The part of a record that each placeholder of a judge's prompt is filled in with. */
+const parts: ReadonlyMap<string, JudgePart> = new Map(
+  Object.entries({
+    input,
+    query: input,
+    output,
+    response: output,
+    expected: referencePart,
+    reference: referencePart,
+    ground_truth: referencePart,
+    dataset_output: referencePart,
+    dataset,
+    dataset_input: datasetInput,
+    dataset_metadata: datasetMetadata,
+    metadata,
+    context: contextPart,
+    documents: contextPart,
+    tools,
+    tool_calls: toolCalls,
+    spans: steps,
+    steps,
+    transcript,
+    required_scores: requiredScores,
+  } satisfies Record<JudgePlaceholder | 'required_scores', JudgePart>),
+);
 
 /** The part that a placeholder names: `{{input}}`, or a member as in `{{metadata.plan}}` and `{{input.question}}`. Undefined for an unknown name. */
 export function partNamed(placeholder: string): JudgePart | undefined {
@@ -96,9 +142,16 @@ export function partNamed(placeholder: string): JudgePart | undefined {
     ...((part === input || part === datasetInput) && { readsRow: true as const }),
     name,
     of: (record) => ownText(name, read(record, member)),
-    lacking: `the ${part.name} has no ${JSON.stringify(member)}`,
+    lacking:
+      part === requiredScores
+        ? `the metric ${JSON.stringify(member)}, which the prompt asks for, does not apply to the record`
+        : `the ${part.name} has no ${JSON.stringify(member)}`,
   };
 }
+
+/** The metric that `{{required_scores.polite}}` names; empty of `{{required_scores}}`, undefined of other placeholders. */
+export const requiredNamed = (placeholder: string): string | undefined =>
+  /^required_scores(?:\.(.*))?$/is.exec(placeholder)?.slice(1).join('');
 
 /** The names of parts that are most like an unknown one, its path left as it is where the part has members. */
 export function closestParts(placeholder: string): string[] {
@@ -132,6 +185,7 @@ const membersOf: ReadonlyMap<JudgePart, ReadMember> = new Map([
   [metadata, (record, key) => memberOfMap(metadataOf(record), key)],
   [dataset, ({ rowValues = {} }, column) => memberOfMap(rowValues, column)],
   [datasetMetadata, (record, key) => memberOfMap(record.datasetMetadata ?? {}, key)],
+  [requiredScores, (record, metric) => memberOfMap(record.requiredScores ?? {}, metric)],
 ]);
 
 /** A span's own, and that of its trace. */
@@ -164,7 +218,7 @@ const asText = (value: unknown): string | undefined =>
 
 type InputType = NonNullable<JudgeDefinition['inputType']>;
 
-/** What a judge is shown of a record unasked. `steps`: all of them, or those of one kind. */
+/** The parts of a record that a judge sees without asking for them. `steps`: all of them, or those of one kind. */
 interface View {
   input?: true;
   output?: true;
@@ -197,14 +251,15 @@ function stepsShown({ steps }: View, kind: string): View['steps'] {
   return steps;
 }
 
-/** Whether a judge of these kinds is shown spans below its records. */
+/** Returns true where a judge of these kinds sees spans below its records. */
 export const isShownSpans = (inputType: InputType | null | undefined, kinds: readonly string[]): boolean =>
   kinds.some((kind) => withSpans.includes(kind) && stepsShown(viewOf(inputType), kind) !== undefined);
 
 const viewOf = (inputType: InputType | null | undefined): View => (inputType ? views[inputType] : unstated);
 
 /**
- * What a judge is shown of a record: what its input type says, and the parts that its prompt asks for.
+ * Collects the parts of a record that a judge sees: those of its input type, those that its prompt asks for, and the values of the metrics that it
+ * requires.
  * @returns why the record cannot be judged, where it lacks one of those parts or all it has is empty
  */
 export function judgeMaterial(
@@ -236,7 +291,9 @@ export function judgeMaterial(
   if (kind && kind !== 'all' && !shown.has('steps') && !shown.has('context'))
     return { lacking: `the record has no ${kind} span below it` };
   for (const material of given) add(material);
-  return shown.size > 0 ? [...shown.values()] : { lacking: 'the record has neither input nor output' };
+  if (shown.size === 0) return { lacking: 'the record has neither input nor output' };
+  add(requiredScores.of(record));
+  return [...shown.values()];
 }
 
 /** True of a record whose only step is the model's call that gave its output. */

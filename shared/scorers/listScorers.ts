@@ -1,4 +1,5 @@
-import type { ScorerFilter, ScorerSort } from '../wire/scorers.ts';
+import type { ScorerFilter, ScorerSort } from '../wire/scorerLists.ts';
+import { builtinByOtherName } from './presets.ts';
 import type { Scorer, ScorerStore } from './scorer.ts';
 import { collectionFits, textFits } from './textFits.ts';
 
@@ -20,9 +21,10 @@ type Test = (scorer: Scorer) => boolean;
 function filterOver(filter: ScorerFilter, all: readonly Scorer[]): Test {
   switch (filter.name) {
     case 'name':
-      return (scorer) => textFits(filter, [scorer.name], filter.case_sensitive);
+      return firstPlace(filter, all, looksForOne(filter) ? [byName, byOtherName] : [byName]);
     case 'label':
-      return labelFilter(filter, all);
+      if (filter.strict) return firstPlace(filter, all, [byLabel]);
+      return firstPlace(filter, all, looksForOne(filter) ? [byLabel, byName, byOtherName] : [byLabel, byName]);
     case 'id':
       return (scorer) => textFits(filter, [scorer.id], false);
     case 'creator':
@@ -57,19 +59,45 @@ function filterOver(filter: ScorerFilter, all: readonly Scorer[]): Test {
 
 export const isGlobal = (scorer: Scorer): boolean => scorer.definition.is_global ?? scorer.scopeProjects.length === 0;
 
-/** What a scorer scores: its own word, or else that of its default version. */
+/** Returns the kinds of records that a scorer names, or else those of its default version. */
 export const nodeTypesOf = (scorer: Scorer): string[] | null =>
   scorer.definition.scoreable_node_types ?? scorer.defaultVersion?.definition.nodeTypes ?? null;
 
 export const labelOf = (scorer: Scorer): string => scorer.definition.label || scorer.name;
 
-/** With `strict` false a wanted value that is no scorer's label is looked for among the names: that is how clients find a metric by either. */
-function labelFilter(filter: Extract<ScorerFilter, { name: 'label' }>, all: readonly Scorer[]): Test {
-  const loose = { ...filter, operator: filter.operator === 'contains' ? 'contains' : 'eq' } as const;
-  const tests = [filter.value].flat().map((value): Test => {
-    const byLabel: Test = (scorer) => textFits({ ...loose, value }, [labelOf(scorer)], filter.case_sensitive);
-    if (filter.strict || all.some(byLabel)) return byLabel;
-    return (scorer) => textFits({ ...loose, value }, [scorer.name], filter.case_sensitive);
+const looksForOne = ({ operator }: { operator: string }): boolean => operator === 'eq' || operator === 'one_of';
+
+/** Returns the texts of a scorer that a filter compares with this value; undefined where it has none. */
+type Place = (value: string) => (scorer: Scorer) => string | undefined;
+
+const byLabel: Place = () => labelOf;
+const byName: Place = () => (scorer) => scorer.name;
+/** The built-in metric that clients know by this key or older name. */
+const byOtherName: Place = (value) => {
+  const id = builtinByOtherName(value)?.scorerId;
+  return (scorer) => (scorer.id === id ? value : undefined);
+};
+
+/**
+ * A filter of which each wanted value is looked for in the first of these places where any scorer has it. With `strict` false a label that no scorer has
+ * is looked for among the names: that is how clients find a metric by either.
+ */
+function firstPlace(
+  filter: Extract<ScorerFilter, { name: 'label' | 'name' }>,
+  all: readonly Scorer[],
+  places: readonly Place[],
+): Test {
+  const operator = filter.operator === 'contains' ? 'contains' : 'eq';
+  const tests = [filter.value].flat().flatMap((value): Test[] => {
+    const byPlace = places.map((place): Test => {
+      const textOf = place(value);
+      return (scorer) => {
+        const text = textOf(scorer);
+        return text !== undefined && textFits({ operator, value }, [text], filter.case_sensitive);
+      };
+    });
+    const first = byPlace.find((test) => all.some(test));
+    return first ? [first] : [];
   });
   const negative = filter.operator === 'ne' || filter.operator === 'not_in';
   return (scorer) => tests.some((test) => test(scorer)) !== negative;

@@ -1,11 +1,13 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { foldCase } from '../identifiers/foldCase.ts';
-import { derivedId, newId } from '../identifiers/ids.ts';
-import type { CreateLlmScorerVersionRequest, CreateScorerRequest, ScorerType, UpdateScorerRequest } from '../wire/scorers.ts';
-import { fittingKinds } from './fittingKinds.ts';
+import { newId } from '../identifiers/ids.ts';
+import type { CreateScorerRequest, ScorerType, UpdateScorerRequest } from '../wire/scorers.ts';
+import { mustBeComputable } from './checks/checkAsMetric.ts';
 import { builtinByName, presetById } from './presets.ts';
-import type { Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from './scorer.ts';
-import { judgedOutputTypes, mustKnowPlaceholders } from './scorerAsMetric.ts';
+import { namesAndIds, requiredMetrics } from './requiredMetrics.ts';
+import type { ScorerLookup } from './resolveMetrics.ts';
+import type { Scorer, ScorerDefinition, ScorerStore } from './scorer.ts';
+import { mustKnowPlaceholders } from './scorerAsMetric.ts';
 import { mustSuitScale, outputTypeOf } from './scorerScale.ts';
 
 /**
@@ -15,7 +17,7 @@ import { mustSuitScale, outputTypeOf } from './scorerScale.ts';
  */
 export async function createScorer(
   store: ScorerStore,
-  seen: Pick<ScorerStore, 'list'>,
+  seen: ScorerLookup,
   input: CreateScorerRequest,
   createdBy: string,
 ): Promise<Scorer> {
@@ -25,13 +27,16 @@ export async function createScorer(
     ]);
   refuseBuiltinName(input.name);
   mustSuitScale(input, input.output_type ?? input.defaults?.output_type ?? undefined);
-  checkPrompt(input.scorer_type, input);
-  const { id = null, name, scorer_type, project_ids, default_version_id: _none, ...settings } = input;
+  await mustSuitType(input.scorer_type, input);
+  const { id: own, name, scorer_type, project_ids, default_version_id: _none, ...settings } = input;
+  const id = own ?? newId();
+  const required = namesAndIds(input.check ? [] : await requiredMetrics(seen, input, { id, name }));
+  checkPrompt(scorer_type, { ...input, ...required });
   const scorer = {
-    id: id ?? newId(),
+    id,
     name,
     scorerType: scorer_type,
-    definition: present(settings),
+    definition: { ...(input.check ? checkDefaults : {}), ...present(settings), ...required },
     organization: project_ids.length === 0 || input.is_global === true,
     projectIds: project_ids,
     createdBy,
@@ -65,11 +70,26 @@ export async function updateScorer(
     throw new RequestInvalid([
       { loc: ['body', 'default_version_id'], msg: 'this scorer has no such version', type: 'version_unknown' },
     ]);
-  checkPrompt(scorer.scorerType, settings);
+  checkPrompt(scorer.scorerType, { ...scorer.definition, ...settings });
+  await mustSuitType(scorer.scorerType, settings);
   const definition = { ...present(settings), ...takenBack(settings) };
   mustSuitScale(definition, settings.output_type ?? outputTypeOf(scorer));
   const change = { name: name ?? undefined, defaultVersionId: default_version_id ?? undefined, definition };
   if (!(await store.update(id, change))) throw nameTaken(name ?? scorer.name);
+  return getScorer(store, id);
+}
+
+/**
+ * Replaces who sees a scorer: the organization, or these projects alone. Runs that use it go on.
+ * @throws ServiceError `NotFound`, `Forbidden` for a built-in, `Conflict` when another scorer there has its name
+ */
+export async function setScope(
+  store: ScorerStore,
+  id: string,
+  scope: { organization: boolean; projectIds: string[] },
+): Promise<Scorer> {
+  const scorer = await getOwnScorer(store, id);
+  if (!(await store.setScope(id, scope))) throw nameTaken(scorer.name);
   return getScorer(store, id);
 }
 
@@ -80,100 +100,8 @@ export async function deleteScorer(store: ScorerStore, id: string): Promise<Scor
   return scorer;
 }
 
-/**
- * Adds a version of a judged scorer: what the request leaves out comes from the scorer's defaults. It becomes the latest and the default.
- * @throws RequestInvalid when nothing says what the judge is to be asked, or for an output type that no judge gives.
- */
-export async function addJudgeVersion(
-  store: ScorerStore,
-  id: string,
-  input: CreateLlmScorerVersionRequest,
-  createdBy: string,
-): Promise<ScorerVersion> {
-  const { definition, scorerType, defaultVersion } = await getOwnScorer(store, id);
-  if (scorerType !== 'llm')
-    throw new RequestInvalid([
-      { loc: ['path', 'scorer_id'], msg: `a ${scorerType} scorer has no judge: make a scorer of type llm`, type: 'scorer_type' },
-    ]);
-  const userPrompt = input.user_prompt ?? (input.chain_poll_template ? null : definition.user_prompt) ?? null;
-  const text = userPrompt ?? input.chain_poll_template?.template ?? input.instructions ?? '';
-  if (text.trim() === '')
-    throw new RequestInvalid([
-      {
-        loc: ['body', 'user_prompt'],
-        msg: 'say what the judge is to be asked: user_prompt, chain_poll_template or instructions',
-        type: 'missing',
-      },
-    ]);
-  mustKnowPlaceholders(text, ['body', placeOf(input)]);
-  const defaults = definition.defaults;
-  const outputType = input.output_type ?? definition.output_type ?? defaults?.output_type ?? 'boolean';
-  if (!judgedOutputTypes.includes(outputType))
-    throw new RequestInvalid([
-      {
-        loc: ['body', 'output_type'],
-        msg: `a judge gives one of ${judgedOutputTypes.join(', ')}, not ${outputType}`,
-        type: 'output_type',
-      },
-    ]);
-  mustSuitScale(definition, outputType);
-  const models = input.model_names ?? (input.model_name ? null : defaults?.model_names) ?? null;
-  const emptyTemplate = { value_field_name: 'rating', explanation_field_name: 'explanation', metric_few_shot_examples: [] };
-  const version = await store.addVersion({
-    id: newId(),
-    scorerId: id,
-    createdBy,
-    definition: {
-      template: { ...emptyTemplate, ...input.chain_poll_template, template: input.chain_poll_template?.template ?? text },
-      userPrompt,
-      instructions: input.instructions ?? null,
-      modelName: input.model_name ?? defaults?.model_name ?? defaultVersion?.definition.modelName ?? null,
-      ...(models ? { modelNames: models } : {}),
-      numJudges: input.num_judges ?? (models ? models.length : (defaults?.num_judges ?? 1)),
-      nodeTypes: nodeTypesOf(input.scoreable_node_types, definition, input.input_type ?? definition.input_type),
-      explain: input.cot_enabled ?? defaults?.cot_enabled ?? true,
-      outputType,
-      inputType: input.input_type ?? definition.input_type ?? null,
-    },
-  });
-  if (!version) throw notFound(id);
-  return version;
-}
-
-/** The key of a request that holds what the judge is asked; what comes from the scorer itself is in none of them. */
-const placeOf = (input: CreateLlmScorerVersionRequest): string =>
-  (['user_prompt', 'chain_poll_template', 'instructions'] as const).find((key) => input[key]) ?? 'user_prompt';
-
-/** Where nothing says which: the kinds that have what the template asks for. */
-const nodeTypesOf = (
-  given: string[] | null | undefined,
-  { scoreable_node_types, defaults }: ScorerDefinition,
-  inputType: ScorerDefinition['input_type'] | null,
-): string[] =>
-  [given, scoreable_node_types, defaults?.scoreable_node_types].find((types) => types?.length) ?? fittingKinds(inputType);
-
-/** Makes an earlier version the latest and the default again, as a new version of the same content: no version ever changes. @throws ServiceError `NotFound`, `Forbidden` for a built-in */
-export async function restoreVersion(store: ScorerStore, id: string, number: number, restoredBy: string): Promise<ScorerVersion> {
-  await getOwnScorer(store, id);
-  const { definition } = await getVersion(store, id, number);
-  const version = await store.addVersion({ id: newId(), scorerId: id, createdBy: restoredBy, definition });
-  if (!version) throw notFound(id);
-  return version;
-}
-
-/** A version by its number, or the latest. @throws ServiceError `NotFound` */
-export async function getVersion(store: ScorerStore, id: string, number: number | 'latest'): Promise<ScorerVersion> {
-  const scorer = await getScorer(store, id);
-  const version = await store.findVersion(id, number);
-  if (!version)
-    throw new ServiceError(
-      'NotFound',
-      `the scorer ${JSON.stringify(scorer.name)} has no ${number === 'latest' ? 'version' : `version ${number}`}`,
-    );
-  return version;
-}
-
-async function getOwnScorer(store: ScorerStore, id: string): Promise<Scorer> {
+/** @throws ServiceError `NotFound`, `Forbidden` for a built-in */
+export async function getOwnScorer(store: ScorerStore, id: string): Promise<Scorer> {
   const scorer = await getScorer(store, id);
   if (scorer.scorerType === 'preset')
     throw new ServiceError('Forbidden', `${JSON.stringify(scorer.name)} is built in and cannot be changed or deleted`);
@@ -181,8 +109,31 @@ async function getOwnScorer(store: ScorerStore, id: string): Promise<Scorer> {
 }
 
 /** Other types than judges may have placeholders of their own. @throws RequestInvalid for unknown placeholders */
-function checkPrompt(type: ScorerType, { user_prompt }: Pick<CreateScorerRequest, 'user_prompt'>): void {
-  if (type === 'llm' && user_prompt) mustKnowPlaceholders(user_prompt, ['body', 'user_prompt']);
+function checkPrompt(
+  type: ScorerType,
+  { user_prompt, required_scorers }: Pick<CreateScorerRequest, 'user_prompt' | 'required_scorers'>,
+): void {
+  if (type === 'llm' && user_prompt) mustKnowPlaceholders(user_prompt, ['body', 'user_prompt'], required_scorers ?? []);
+}
+
+/** The fields of a scorer with a check that its author leaves out. */
+const checkDefaults = { output_type: 'boolean', model_type: 'code', direction: 'higher' } as const satisfies ScorerDefinition;
+
+/** @throws RequestInvalid for a check of another scorer than one of code, and for one that cannot be computed. */
+async function mustSuitType(
+  type: ScorerType,
+  { check, output_type }: Pick<CreateScorerRequest, 'check' | 'output_type'>,
+): Promise<void> {
+  if (!check) return;
+  if (type !== 'code') {
+    const msg = `a scorer of type ${type} has no check: make one of type code`;
+    throw new RequestInvalid([{ loc: ['body', 'check'], msg, type: 'check' }]);
+  }
+  if (output_type && output_type !== 'boolean') {
+    const msg = `a check is true or false: its output_type is boolean, not ${output_type}`;
+    throw new RequestInvalid([{ loc: ['body', 'output_type'], msg, type: 'check' }]);
+  }
+  await mustBeComputable(check);
 }
 
 function refuseBuiltinName(name: string): void {
@@ -195,15 +146,15 @@ async function refuseTakenName(seen: Pick<ScorerStore, 'list'>, name: string, id
   if (isTaken) throw nameTaken(name);
 }
 
-const notFound = (id: string) => new ServiceError('NotFound', `no scorer has the id ${id}`);
+export const notFound = (id: string) => new ServiceError('NotFound', `no scorer has the id ${id}`);
 const nameTaken = (name: string) =>
   new ServiceError('Conflict', `a scorer called ${JSON.stringify(name)} exists already (names are compared without case)`);
 
-/** Without the members that are null or absent: `null` stands for absent. */
+/** Returns the members that are neither null nor absent. */
 const present = (settings: object): ScorerDefinition =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null && value !== undefined));
 
-/** What null says of a scorer that had one: no direction, no range, no categories. */
+/** Keeps the nulls of a change: a null takes back the direction, the range or the categories of a scorer. */
 const takenBack = ({
   direction,
   range,
@@ -213,6 +164,3 @@ const takenBack = ({
   ...(range === null ? { range } : {}),
   ...(categories === null ? { categories } : {}),
 });
-
-/** The id of what a version generated: the interface gives it one of its own beside the version's. */
-export const generatedScorerId = (version: ScorerVersion): string => derivedId('generated scorer', version.id);

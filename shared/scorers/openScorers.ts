@@ -57,7 +57,7 @@ export function openScorers(store: ScorerStore, frozen: FrozenMetricStore, defau
   };
 }
 
-/** What is known of metrics without their values: those built in, and those that users defined or switched on. */
+/** Reads the columns of metrics without their values: those built in, and those that users defined or switched on. */
 const metricDefinitions = (scorers: ScorerStore): MetricDefinitions => ({
   builtIn: builtinColumns,
   alwaysListed: [metricColumn(toxicity)],

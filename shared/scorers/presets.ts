@@ -4,6 +4,8 @@ import { derivedId } from '../identifiers/ids.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
+import { otherNames } from '../metrics/otherNames.ts';
+import { modelTypeOf } from './modelType.ts';
 import type { Scorer } from './scorer.ts';
 
 /** The same id in every installation and release, so that settings of a run can name a built-in metric. */
@@ -23,7 +25,7 @@ export const presets: readonly Scorer[] = [...byId].map(([id, metric]) => ({
     label: metric.label,
     description: metric.description,
     tags: [metric.groupLabel],
-    model_type: metric.needs === 'judge' ? 'llm' : 'code',
+    model_type: modelTypeOf(metric),
     output_type: metric.outputType,
     scoreable_node_types: [...metric.kinds],
     roll_up_method: metric.rollUp,
@@ -31,6 +33,7 @@ export const presets: readonly Scorer[] = [...byId].map(([id, metric]) => ({
     direction: metric.direction,
     range: metric.range,
     is_global: true,
+    ...(metric.multimodal ? { multimodal_capabilities: [metric.multimodal] } : {}),
     ...(metric.needs === 'judge' ? { defaults: { num_judges: 1, cot_enabled: true } } : {}),
   },
   scopeProjects: [],
@@ -57,8 +60,26 @@ export const builtinColumns: readonly ColumnDef[] = [...byId].map(([scorerId, me
   scorerId,
 }));
 
+interface Builtin {
+  scorerId: string;
+  metric: Metric;
+}
+
 /** The built-in metric with this wire name or label, in any case. */
-export const builtinByName = (nameOrLabel: string): { scorerId: string; metric: Metric } | undefined => {
+export const builtinByName = (nameOrLabel: string): Builtin | undefined => {
   const metric = byKey.get(foldCase(nameOrLabel.trim()));
   return metric && { scorerId: presetId(metric), metric };
 };
+
+const byOtherName = new Map(Object.entries(otherNames).map(([other, name]) => [foldCase(other), name]));
+
+/**
+ * The built-in metric that clients know by this key or name of an older release. Users may have given such a name to a scorer of theirs, which comes
+ * first.
+ */
+export function builtinByOtherName(name: string): Builtin | undefined {
+  const given = name.trim();
+  const key = given.includes(' ') ? given : given.replace(/(?<=[a-z\d])[A-Z]/g, (capital) => `_${capital}`);
+  const found = byOtherName.get(foldCase(given)) ?? byOtherName.get(foldCase(key)) ?? key;
+  return builtinByName(found);
+}

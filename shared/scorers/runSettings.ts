@@ -106,6 +106,7 @@ export async function scorersOfRun(
     // The type of one that is not switched on here is read from the scorer itself.
     scorerIds.map((id) => ofRun.get(id) ?? { id, scorer_type: 'preset' }),
     ['body', 'scorer_ids'],
+    settings?.scorers,
   );
 }
 

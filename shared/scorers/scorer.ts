@@ -2,19 +2,21 @@ import type { PageOf } from '../accounts/accountStore.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type {
   ChainPollTemplate,
+  CodeScoreType,
   CreateScorerRequest,
   OutputType,
   ScorerConfig,
   ScorerType,
   SegmentFilter,
 } from '../wire/scorers.ts';
+import type { TunedInputType, TunedOutputType } from '../wire/scorerVersions.ts';
 
-/** What can be taken back by null. */
+/** The fields that null takes back. */
 type Revocable = keyof MetricScale | 'categories';
 
 type Definition = Omit<CreateScorerRequest, 'id' | 'name' | 'scorer_type' | 'default_version_id' | 'project_ids'>;
 
-/** What a scorer says about itself beside its name, as it came in: wire names, because it is stored and given back as it is. */
+/** The fields of a scorer beside its name, as they came in. They have their wire names, because they are stored and given back as they are. */
 export type ScorerDefinition = {
   [Key in keyof Omit<Definition, Revocable>]?: NonNullable<Definition[Key]> | undefined;
 } & Partial<Pick<Definition, Revocable>>;
@@ -35,7 +37,7 @@ export interface Scorer {
   deleted: boolean;
 }
 
-/** What a judge is asked, and how often: fixed once made. */
+/** The prompt of a judge and how often it is asked. It never changes. */
 export interface JudgeDefinition {
   template: ChainPollTemplate;
   userPrompt: string | null;
@@ -48,13 +50,35 @@ export interface JudgeDefinition {
   explain: boolean;
   outputType: OutputType;
   inputType: ScorerDefinition['input_type'] | null;
+  /** The small tuned model that the judge replaces; absent where a judge is meant. */
+  tuned?: TunedModel | undefined;
+}
+
+/** A small model that was tuned to one metric, as a request describes it. None is run here: a judge is asked its prompt. */
+export interface TunedModel {
+  loraTaskId: number;
+  loraWeightsPath: string | null;
+  executor: string | null;
+  inputType: TunedInputType | null;
+  outputType: TunedOutputType | null;
+}
+
+/** Python code, and what it says of itself: fixed once made. */
+export interface CodeDefinition {
+  code: string;
+  scoreType: CodeScoreType;
+  nodeTypes: string[];
+  outputType: OutputType;
+  /** It has an `aggregator_fn`, which sums up the values of an experiment. */
+  aggregates: boolean;
+  chainAggregation: 'sum' | 'average' | 'first' | 'last' | null;
 }
 
 export interface ScorerVersion {
   id: string;
   scorerId: string;
   version: number;
-  definition: JudgeDefinition;
+  definition: JudgeDefinition | CodeDefinition;
   createdBy: string;
   createdAt: Date;
 }
@@ -79,6 +103,12 @@ interface ScorerChange {
   definition: ScorerDefinition;
 }
 
+/** Runs of a project that have a scorer switched on. */
+export interface ScorerUse {
+  logStreams: number;
+  experiments: number;
+}
+
 export interface RunScorerSettings {
   scorers: ScorerConfig[];
   segmentFilters: SegmentFilter[] | null;
@@ -95,6 +125,13 @@ export interface ScorerStore {
   find(id: string): Promise<Scorer | undefined>;
   /** False when another scorer of the organization, or of its projects, has the new name. */
   update(id: string, change: ScorerChange): Promise<boolean>;
+  /**
+   * Replaces who sees the scorer: the organization, or the projects.
+   * @returns false when another scorer there has its name, or the scorer is gone
+   */
+  setScope(id: string, scope: Pick<NewScorer, 'organization' | 'projectIds'>): Promise<boolean>;
+  /** How many log streams and experiments of each project have it switched on; of a version, those that compute with that one. */
+  usedIn(id: string, versionId?: string): Promise<ReadonlyMap<string, ScorerUse>>;
   /** False when there was none. */
   delete(id: string): Promise<boolean>;
   /** Adds the next version and makes it the default; undefined when there is no such scorer. */

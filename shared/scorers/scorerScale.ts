@@ -7,13 +7,13 @@ type Kind = 'share' | 'number' | 'no number';
 
 /** A scorer whose type nothing says yet may get one of numbers. */
 const kindOf = (outputType: OutputType | undefined): Kind => {
-  if (outputType === 'boolean' || outputType === 'percentage') return 'share';
+  if (outputType === 'boolean' || outputType === 'percentage' || outputType === 'retrieved_chunk_list_boolean') return 'share';
   return outputType === undefined || outputType === 'count' || outputType === 'discrete' ? 'number' : 'no number';
 };
 
 type Stated = Pick<ScorerDefinition, keyof MetricScale | 'categories'>;
 
-const labelled: readonly (OutputType | undefined)[] = ['categorical', 'multilabel', undefined];
+const labelled: readonly (OutputType | undefined)[] = ['categorical', 'multilabel', 'boolean_multilabel', undefined];
 
 /** The output type of a scorer, where it is known before its first version. */
 export const outputTypeOf = ({
@@ -48,7 +48,7 @@ export function mustSuitScale({ direction, range, categories }: Stated, outputTy
     throw new RequestInvalid([
       {
         loc: ['body', 'categories'],
-        msg: `values of type ${outputType} are no labels: categories go with categorical and multilabel`,
+        msg: `values of type ${outputType} are no labels: categories go with categorical, multilabel and boolean_multilabel`,
         type: 'categories',
       },
     ]);
@@ -62,7 +62,10 @@ export function mustSuitScale({ direction, range, categories }: Stated, outputTy
     ]);
 }
 
-/** What is lacking of a scorer for its values to be judged; none of a scorer that says which of its numbers are better, or that gives labels or texts. */
+/**
+ * Names what a scorer lacks for a verdict on its values. A scorer of labels or texts lacks nothing, nor does one that says which of its numbers are
+ * better.
+ */
 export function scaleWarnings(scorer: Pick<Scorer, 'definition' | 'defaultVersion' | 'scorerType'>): string[] {
   if (scorer.scorerType === 'preset' || scorer.definition.direction) return [];
   const outputType = outputTypeOf(scorer);

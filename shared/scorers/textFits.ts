@@ -25,7 +25,8 @@ export function collectionFits(
 }
 
 /**
- * Whether a filter on texts holds for a list of values: when one of them fits; with `ne` and `not_in` when none does. `contains` looks for a part.
+ * Returns true where a filter on texts holds for a list of values: one of them equals a text of the filter, or contains it for
+ * `contains`. For `ne` and `not_in` it returns true where none equals one.
  */
 export function textFits(
   filter: { operator: string; value: string | string[] },

@@ -21,7 +21,7 @@ export interface FrozenMetricStore {
   /** Keeps these definitions; what is kept under a version already is replaced, as its filters may be others now. */
   keep(runId: string, metrics: readonly FrozenMetric[]): Promise<void>;
   find(runId: string, version: string): Promise<FrozenMetric | undefined>;
-  /** Of each scorer the definition that was kept last. */
+  /** Returns the definition of each scorer that was kept last. */
   newest(runId: string): Promise<FrozenMetric[]>;
   ofRun(runId: string): Promise<RunMetrics | undefined>;
   /**
@@ -58,7 +58,7 @@ export const metricsNow = async (
   modelAlias: string | null,
 ): Promise<EnabledMetric[]> => (await freezeAll(judgeOf, metrics, modelAlias)).map(thawMetric);
 
-/** What the run's workflow computes. The first to ask freezes it; whoever asks later gets the same. */
+/** Returns what the run's workflow computes. The first to ask freezes it; whoever asks later gets the same. */
 export async function metricsOfWorkflow(
   {
     frozen,
@@ -82,7 +82,15 @@ export async function metricsOfWorkflow(
   return thawed(found);
 }
 
-const freezeAll = (judgeOf: FreezeDeps['judgeOf'], metrics: readonly EnabledMetric[], modelAlias: string | null) =>
+const freezeAll = (
+  judgeOf: FreezeDeps['judgeOf'],
+  metrics: readonly EnabledMetric[],
+  modelAlias: string | null,
+): Promise<FrozenMetric[]> =>
   Promise.all(
-    metrics.map(async (metric) => freezeMetric(metric, metric.needs === 'judge' ? await judgeOf(metric, modelAlias) : noJudge)),
+    metrics.map(async (metric) => {
+      const judge = metric.needs === 'judge' ? await judgeOf(metric, modelAlias) : noJudge;
+      const required = (metric.requires ?? []).map((one) => one.metric);
+      return freezeMetric(metric, judge, await freezeAll(judgeOf, required, modelAlias));
+    }),
   );

@@ -6,7 +6,7 @@ import type { MetricValue } from '../records/recordStore.ts';
 import type { RecordKey, RecordRun } from '../records/searchRecords.ts';
 import { isSampled } from '../scorers/isSampled.ts';
 import { isScored } from '../scorers/isScored.ts';
-import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import { asksJudges, type EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
 import { valueKey } from './metricValue.ts';
 import {
@@ -31,7 +31,7 @@ export interface MarkDeps {
   unexpired(run: RunRef): Promise<RecordRun>;
 }
 
-/** What was marked, and the time of the oldest record among it. */
+/** The marked values, and the time of the oldest record among them. */
 export interface Marked {
   count: number;
   oldest: string | null;
@@ -41,6 +41,8 @@ export interface Marked {
 const MARKS_PER_WRITE = 5_000;
 /** Traces looked at together: one may have 10,000 spans. */
 const TRACES_AT_ONCE = 100;
+/** Records whose names and metadata are read together. */
+const TARGETS_AT_ONCE = 1_000;
 /** Sessions of which the values are looked at together. */
 const SESSIONS_AT_ONCE = 1_000;
 /** Microseconds that the clocks of machines may be apart. */
@@ -57,10 +59,10 @@ export async function markRequested(
   metrics: readonly EnabledMetric[],
   above: number,
 ): Promise<Marked> {
-  const kinds = kindsOf(metrics);
+  const { filter, sort, page, kinds: wanted, segments } = request.selection;
+  const kinds = kindsOf(metrics).filter((kind) => wanted?.includes(kind) ?? true);
   const marker = new Marker(deps, request);
   if (kinds.length === 0) return marker.end();
-  const { filter, sort, page } = request.selection;
   const findColumn = await deps.findColumn(request, request.selection);
   const query = {
     run: await deps.unexpired({ projectId: request.projectId, runId: request.runId }),
@@ -70,14 +72,53 @@ export async function markRequested(
     finishedSessionsOnly: false,
     ...(sort ? { sort: { column: findColumn(sort.columnId), ascending: sort.ascending } } : {}),
   };
-  for await (const key of pageOf(() => deps.stream.keys(query), page))
+  const found = pageOf(() => deps.stream.keys(query), page);
+  for await (const [key, takes] of segments ? sampled(deps.marks, request, found, segments) : unsampled(found))
     for (const metric of metrics)
-      if (metric.kinds.includes(key.type))
+      if (metric.kinds.includes(key.type) && takes(metric))
         await marker.mark(
           { recordId: key.id, createdAt: key.createdAt, kind: key.type, traceId: key.traceId, version: above },
           metric,
         );
   return marker.end();
+}
+
+/** A record, and whether a metric is computed for it. */
+type Sampled = [key: RecordKey, takes: (metric: EnabledMetric) => boolean];
+
+async function* unsampled(keys: AsyncIterable<RecordKey>): AsyncGenerator<Sampled> {
+  for await (const key of keys) yield [key, () => true];
+}
+
+/** What segments say goes by the name, the metadata and the contents of a record. One that was deleted meanwhile is left out. */
+async function* sampled(
+  marks: Pick<MarkStore, 'scoringTargets'>,
+  run: RunRef,
+  keys: AsyncIterable<RecordKey>,
+  segments: readonly SegmentFilter[],
+): AsyncGenerator<Sampled> {
+  for await (const batch of inBatches(keys, TARGETS_AT_ONCE)) {
+    const targets = await marks.scoringTargets(
+      run,
+      batch.map(({ id }) => id),
+    );
+    const byId = new Map(targets.map((target) => [target.id, { ...target, traceId: target.traceId ?? target.id }]));
+    for (const key of batch) {
+      const target = byId.get(key.id);
+      if (target) yield [key, (metric) => isSampled(metric, target, segments)];
+    }
+  }
+}
+
+async function* inBatches<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** One page of the keys, as a search gives it: behind the cursor when that is among them, else from the offset. */
@@ -108,7 +149,7 @@ async function* pageOf(keys: () => AsyncIterable<RecordKey>, page: Selection['pa
 }
 
 /**
- * What the settings of a run that is filled by logging have computed of records of complete traces that were written since: values that are
+ * Yields what the settings of a run that is filled by logging have computed of records of complete traces that were written since: values that are
  * missing, and those of records that were written again after they were scored.
  */
 export async function* newValues(
@@ -147,7 +188,7 @@ export async function* newValues(
   if (traceIds.length > 0) yield* look(traceIds);
 }
 
-/** Which sessions are idle: versions, as the look finds them. */
+/** The versions by which a look decides that sessions are idle. */
 export interface IdleLook {
   since: number;
   now: number;
@@ -160,7 +201,7 @@ export interface IdleLook {
 }
 
 /**
- * What the settings of such a run have computed of sessions that are idle: of those that were never scored, and of those that have got records since
+ * Yields what the settings of such a run have computed of sessions that are idle: of those that were never scored, and of those that have got records since
  * they were.
  */
 export async function* idleSessionValues(
@@ -201,7 +242,7 @@ export async function* idleSessionValues(
 }
 
 /**
- * What the rows of an experiment lack of its metrics: values that are missing, that failed before this run, that are older than their row, or that
+ * Yields what the rows of an experiment lack of its metrics: values that are missing, that failed before this run, that are older than their row, or that
  * another version of the scorer made. Each row has a value of each metric, be it that the settings leave the row out.
  */
 export async function* lackingValues(
@@ -226,7 +267,7 @@ export async function* lackingValues(
       );
 }
 
-/** What a look for values that are lacking asks of metrics. */
+/** Returns what a look for values that are lacking asks of metrics. */
 export const versionsOf = (metrics: readonly EnabledMetric[]) => ({
   metrics: metrics.map(({ name, version = '' }) => ({ name, version })),
   withSpans: metrics.some((metric) => metric.readsSpans || isOfSpansAlone(metric)),
@@ -250,7 +291,7 @@ export async function* markJudged(
   for await (const value of values) {
     if (stopping.aborted) return;
     const metric = byName.get(value.metric) as EnabledMetric;
-    if (metric.needs === 'code') yield value;
+    if (!asksJudges(metric)) yield value;
     else await marker.mark(value, metric);
   }
   onMarked(await marker.end());

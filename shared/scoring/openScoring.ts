@@ -1,14 +1,24 @@
+import type { CodeSandbox } from '../codeMetrics/codeSandbox.ts';
 import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
+import type { ScoreContext } from '../metrics/metric.ts';
 import { type Expiries, withoutExpired } from '../projects/retention.ts';
+import type { ModelCaller } from '../providers/modelCall.ts';
 import { findColumnFor } from '../records/columnCatalog.ts';
 import type { Records } from '../records/openRecords.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
+import { judgeContext } from './judgeContext.ts';
+import type { JudgedRun } from './judgedRun.ts';
 import type { MarkDeps } from './markRecords.ts';
 import { type RunMetricsDeps, type ScoredRunMetrics, scoredRunMetrics } from './runMetrics.ts';
+import type { ScoreValuesDeps } from './scoreValues.ts';
 import type { MarkStore, ScoringStore, ScoringWorkflows } from './scoring.ts';
 import { createScoringStarter, type ScoringStarter } from './startScoring.ts';
 
 export interface ScoringDeps extends RunMetricsDeps {
+  models: RunMetricsDeps['models'] & Pick<ModelCaller, 'complete'>;
+  /** Whether a judge whose answer cannot be read is asked once more. */
+  asksAgain: boolean;
+  sandbox: Pick<CodeSandbox, 'score'>;
   scorings: ScoringStore;
   marks: MarkStore;
   workflows: ScoringWorkflows;
@@ -21,9 +31,11 @@ export interface ScoringDeps extends RunMetricsDeps {
 
 export interface Scoring extends Pick<ScoringStarter, 'start' | 'written' | 'stop'> {
   scorings: ScoringStore;
-  /** What marking the records of a request needs. */
+  /** Dependencies of marking the records of a request. */
   marking: MarkDeps;
   metrics: ScoredRunMetrics;
+  /** Hands a judged metric its model, asked for this run. */
+  contextFor(run: JudgedRun, ...rest: Parameters<ScoreValuesDeps['contextFor']>): ScoreContext;
   jobs: RecurringJob[];
 }
 
@@ -50,6 +62,10 @@ export function openScoring(deps: ScoringDeps): Scoring {
       unexpired: (run) => withoutExpired(run, expiries),
     },
     metrics: scoredRunMetrics(deps),
+    contextFor: (run, metric, ...signals) => ({
+      ...judgeContext(deps.models, run, metric, ...signals, deps.asksAgain),
+      runPython: (code, record) => deps.sandbox.score(run.projectId, code, record, signals[0]),
+    }),
     start,
     written,
     stop,

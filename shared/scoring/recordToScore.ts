@@ -26,19 +26,19 @@ export interface RecordToScore {
 }
 
 /**
- * Which spans are read with a record: none; those that a metric looks at, of long texts the beginning; or all of them whole, to be scored themselves. A
+ * The spans that are read with a record: none; those that a metric looks at, of long texts the beginning; or all of them whole, to be scored themselves. A
  * session is read with its traces in any case.
  */
 export type SpansRead = 'none' | 'beginnings' | 'whole';
 
-/** What has to be read to score a record. */
+/** The size of what is read to score a record. */
 export interface RecordSize {
   /** Id of the record, trace or session: what is read for several records of one is read once. */
   readId: string;
   bytes: number;
 }
 
-/** What the settings of a run decide by whether a record is scored. */
+/** Returns what the settings of a run decide by whether a record is scored. */
 export const scoringTarget = ({ kind, name, modalities, record }: RecordToScore): ScoringTarget => ({
   kind,
   name,

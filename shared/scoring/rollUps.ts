@@ -9,11 +9,11 @@ import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 export interface RollUpTarget {
   id: string;
   createdAt: string;
-  /** Of a trace; null for a session. */
+  /** Id of the trace; null for a session. */
   traceId: string | null;
 }
 
-/** What a value is rolled up into. */
+/** The trace or session that a value is rolled up into. */
 export interface Container {
   containerId: string;
   metric: string;
@@ -26,7 +26,7 @@ export interface HeldValue extends Container {
   value: Score | null;
   /** Microseconds. */
   version: number;
-  /** Of the metric that made it; empty where that is not known. */
+  /** Version of the metric that made it; empty where that is not known. */
   scorerVersion: string;
   /** No scorer made it. */
   isCallers: boolean;
@@ -37,16 +37,18 @@ export interface RollUpReads {
   containers(run: RunRef, kind: 'trace' | 'session', ids: readonly string[]): Promise<RollUpTarget[]>;
   /** Values of the spans of these traces, and the states of those without one; or values of the traces of these sessions. */
   heldValues(run: RunRef, kind: 'trace' | 'session', ids: readonly string[], metrics: readonly string[]): Promise<HeldValue[]>;
+  /** Values of these records themselves, rolled up ones included; the container is the record. */
+  ownValues(run: RunRef, ids: readonly string[], metrics: readonly string[]): Promise<HeldValue[]>;
 }
 
 /**
- * What traces and sessions get from newly computed values of the records below them: of a metric that looks at spans each trace, and of one that
+ * Returns what traces and sessions get from newly computed values of the records below them: of a metric that looks at spans each trace, and of one that
  * does not look at sessions each session. Made of these values and the stored ones beside them, to be stored in one block with the former.
  * @param sessionOf the session of a record; its trace's id where there is none
  * @param closing traces that get a roll-up of the stored values also where there are no new ones, and an empty one where there are none at all
  */
 export async function rollUps(
-  reads: RollUpReads,
+  reads: Pick<RollUpReads, 'containers' | 'heldValues'>,
   run: RunRef,
   values: readonly MetricValue[],
   metrics: ReadonlyMap<string, EnabledMetric>,
@@ -71,7 +73,7 @@ export async function rollUps(
 }
 
 async function rollUpInto(
-  reads: RollUpReads,
+  reads: Pick<RollUpReads, 'containers' | 'heldValues'>,
   run: RunRef,
   kind: 'trace' | 'session',
   values: readonly MetricValue[],

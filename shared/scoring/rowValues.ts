@@ -2,6 +2,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun, SourceRow } from '../experiments/experiment.ts';
 import type { RowReader } from '../experiments/rowLog.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { asksJudges } from '../scorers/resolveMetrics.ts';
 import { isBlank } from '../wire/isBlank.ts';
 import type { RecordToScore } from './recordToScore.ts';
 import type { FoundMetric } from './spansOfRows.ts';
@@ -30,7 +31,7 @@ export async function withRowValues(
   const wanted = new Map<string, RecordToScore & { rowOrdinal: number }>();
   for (const { recordId, metric } of part) {
     const target = records.get(recordId);
-    if (!target || 'problem' in metric || metric.needs === 'code' || target.rowOrdinal === null) continue;
+    if (!target || 'problem' in metric || !asksJudges(metric) || target.rowOrdinal === null) continue;
     if (metric.readsRow || lacksInput(target)) wanted.set(recordId, { ...target, rowOrdinal: target.rowOrdinal });
   }
   if (wanted.size === 0) return records;

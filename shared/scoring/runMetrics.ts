@@ -3,7 +3,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { RunLedger } from '../experiments/runLedger.ts';
 import { thawMetric } from '../scorers/frozenMetric.ts';
-import { type JudgeModels, judgeOf, modelsOfJudges } from '../scorers/judge.ts';
+import { type JudgeModels, judgeOfMetric, modelsOfUser } from '../scorers/judge.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import { type EnabledMetric, resolveMetrics } from '../scorers/resolveMetrics.ts';
 import { scorersOfRun } from '../scorers/runSettings.ts';
@@ -20,7 +20,7 @@ export interface RunMetricsDeps {
   log: Pick<Logger, 'warn'>;
 }
 
-/** Which metrics a run is scored with, and for whom its judges are asked. */
+/** The metrics that a run is scored with, and the user for whom its judges are asked. */
 export interface ScoredRunMetrics {
   judged(run: ScoredRun): Promise<JudgedRun>;
   /** Metrics by the ids of their scorers, as they are now. @throws RequestInvalid when one cannot be computed. */
@@ -29,24 +29,22 @@ export interface ScoredRunMetrics {
   byMark(run: ScoredRun, marked: MarkedMetric): Promise<EnabledMetric>;
   /** Keeps metrics as they are now for the marks that name them. */
   freeze(run: ScoredRun, metrics: readonly EnabledMetric[]): Promise<EnabledMetric[]>;
-  /** What the newest workflow of an experiment computes, frozen when it began. */
+  /** Returns what the newest workflow of an experiment computes, frozen when it began. */
   frozen(run: ExperimentRun): ReturnType<typeof metricsOfWorkflow>;
-  /** What an experiment would compute if a run of it began now. */
+  /** Returns what an experiment would compute if a run of it began now. */
   now(run: ExperimentRun): Promise<EnabledMetric[]>;
   /** Notes that an experiment's rows recorded before this were looked at. */
   looked(run: ExperimentRun, lookedTo: number): Promise<void>;
-  /** What is switched on for the run; metrics that cannot be computed any more are left out. */
+  /** Returns what is switched on for the run; metrics that cannot be computed any more are left out. */
   enabled(run: ScoredRun): Promise<{ metrics: EnabledMetric[]; segments: readonly SegmentFilter[] }>;
 }
 
 export function scoredRunMetrics({ scorers, ledger, models, marks, log }: RunMetricsDeps): ScoredRunMetrics {
   const { store, frozen, enabledMetrics } = scorers;
-  const freezing = ({ projectId }: { projectId: string }) => ({
+  const freezing = ({ projectId, createdBy }: { projectId: string; createdBy: string }) => ({
     frozen,
-    judgeOf: async (metric: EnabledMetric, underTest: string | null) =>
-      metric.judgeModels
-        ? modelsOfJudges(models, metric.judgeModels, underTest)
-        : judgeOf(models, metric.judgeModel ?? (await scorers.defaultJudge(projectId)), underTest),
+    judgeOf: (metric: EnabledMetric, underTest: string | null) =>
+      judgeOfMetric(modelsOfUser(models, createdBy), metric, () => scorers.defaultJudge(projectId), underTest),
   });
   const judged = async (run: ScoredRun): Promise<JudgedRun> => {
     const experiment = run.kind === 'experiment' ? await ledger.find(run.runId) : undefined;
@@ -74,7 +72,7 @@ export function scoredRunMetrics({ scorers, ledger, models, marks, log }: RunMet
       const metrics: EnabledMetric[] = [];
       for (const config of settings?.scorers ?? []) {
         try {
-          metrics.push(...(await resolveMetrics(store, [config])));
+          metrics.push(...(await resolveMetrics(store, [config], undefined, settings?.scorers)));
         } catch (err) {
           if (!(err instanceof RequestInvalid)) throw err;
           log.warn({ runId, scorerId: config.id, reason: err.message }, 'a metric of a log stream cannot be computed');

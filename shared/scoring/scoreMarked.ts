@@ -1,5 +1,5 @@
 import { RequestInvalid } from '../errors/errors.ts';
-import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import { asksJudges, type EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { type ScoreValuesDeps, type ScoreValuesOptions, scoreValues } from './scoreValues.ts';
 import type { MarkedMetric, MarkStore, ScoredRun } from './scoring.ts';
 import type { ScoredOutcome } from './workflow.ts';
@@ -29,7 +29,7 @@ export async function scoreMarked(
   for (const one of marked) metrics.set(keyOf(one), await deps.metricOf(run, one).catch(problemOf));
   const isJudged = (one: MarkedMetric) => {
     const metric = metrics.get(keyOf(one));
-    return metric !== undefined && 'needs' in metric && metric.needs === 'judge';
+    return metric !== undefined && 'needs' in metric && asksJudges(metric);
   };
   let scored = 0;
   let more = false;

@@ -1,13 +1,14 @@
 import { ServiceError } from '../errors/errors.ts';
 import { FailureStreak } from '../experiments/failureStreak.ts';
-import type { Score, ScoreContext } from '../metrics/metric.ts';
-import { scoreRecord } from '../metrics/scoreRecord.ts';
+import type { JudgeUsage, Score, ScoreContext } from '../metrics/metric.ts';
+import { scoreRecord, totalUsage } from '../metrics/scoreRecord.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import { isScored } from '../scorers/isScored.ts';
-import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import { asksJudges, type EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { toMetricValue } from './metricValue.ts';
 import { type RecordSize, type RecordToScore, type SpansRead, scoringTarget } from './recordToScore.ts';
+import { RequiredScores, requiredScores } from './requiredScores.ts';
 import { type RowValueDeps, withRowValues } from './rowValues.ts';
 import { type MarkedValue, versionNow } from './scoring.ts';
 import { type FoundMetric, type SpansOfTrace, spansRead, spansToScore } from './spansOfRows.ts';
@@ -76,12 +77,16 @@ export async function scoreValues(
     broken ??= { reason };
   };
   const writer = new ValueWriter(deps, run, givenUp, stop);
-  const work = scorings(deps, run, values, writer, options);
+  const required = new RequiredScores(deps, run);
+  const work = scorings(deps, run, values, writer, required, options);
   let isDone = false;
   let isCut = false;
   /** Undefined where the value is left to be computed later: the provider's quota is used up, and the run pauses for it. */
-  const scored = async (target: RecordToScore, metric: EnabledMetric): Promise<Score | undefined> => {
-    const score = await scoreOf(target, metric, deps, options);
+  const scored = async (work: Scoring): Promise<Score | undefined> => {
+    const { target, metric } = work;
+    const ofRequired = (one: EnabledMetric): Promise<Score> =>
+      required.required(work, one, () => scoreOf(target, one, deps, options, ofRequired), writer);
+    const score = await required.own(target, metric, () => scoreOf(target, metric, deps, options, ofRequired));
     if ('gaveUp' in score) {
       const reason = streak.note({ ...score, error: score.gaveUp });
       failing ??= reason;
@@ -90,7 +95,7 @@ export async function scoreValues(
     return score;
   };
   const compute = async (work: Scoring): Promise<void> => {
-    const score = await scored(work.target, work.metric);
+    const score = await scored(work);
     if (score === undefined) {
       isCut = true;
       return;
@@ -134,6 +139,7 @@ async function* scorings(
   run: RunRef,
   values: AsyncIterable<MarkedValue>,
   writer: ValueWriter,
+  required: RequiredScores,
   options: ScoreValuesOptions,
 ): AsyncGenerator<Scoring, void, undefined> {
   const { stopping, showsComputing } = options;
@@ -161,9 +167,10 @@ async function* scorings(
       else work.push(scoring);
     }
     const asked = showsComputing
-      ? new Set(work.filter(({ metric }) => metric.needs === 'judge').map((one) => one.of?.trace ?? one))
+      ? new Set(work.filter(({ metric }) => asksJudges(metric)).map((one) => one.of?.trace ?? one))
       : [];
     await writer.write([...gone, ...Array.from(asked, computing)], stopping);
+    await required.look(work, stopping);
     return work;
   };
   let ahead: Promise<Scoring[]> | undefined;
@@ -180,7 +187,7 @@ async function* scorings(
   }
 }
 
-/** What is to be computed for a trace whose value is made of its spans; where that is nothing, the trace gets its value at once. */
+/** Returns what is to be computed for a trace whose value is made of its spans; where that is nothing, the trace gets its value at once. */
 async function scoringsOfSpans(trace: Scoring, { lacking, areScored }: SpansOfTrace, writer: ValueWriter): Promise<Scoring[]> {
   const { metric, version } = trace;
   const of = { trace, left: lacking.length };
@@ -275,17 +282,39 @@ const isTooLarge = (err: unknown): boolean =>
   (err instanceof RangeError && /Invalid string length/.test(err.message)) ||
   (err as { code?: unknown } | null)?.code === 'ERR_STRING_TOO_LONG';
 
-async function scoreOf(
+/**
+ * The score of one record; why there is none where the record failed, or the metric does not take it.
+ * @param ofRequired the score of a metric that this one requires; without it that is computed, and its cost is a part of this score's
+ * @throws NotNow
+ */
+export async function scoreOf(
   target: RecordToScore,
   metric: EnabledMetric,
   deps: Pick<ScoreValuesDeps, 'contextFor'>,
-  { givenUp, stopping, confirm }: ScoreValuesOptions,
+  options: Pick<ScoreValuesOptions, 'givenUp' | 'stopping' | 'confirm'>,
+  ofRequired?: (metric: EnabledMetric) => Promise<Score>,
 ): Promise<Score> {
+  const { givenUp, stopping, confirm } = options;
   if (target.failed) return { notApplicable: `the ${target.kind} failed, so there is no answer to score` };
   if (!(metric.kinds as readonly string[]).includes(target.kind))
     return { notComputed: `the metric takes records of other kinds than ${target.kind}: ${metric.kinds.join(', ')}` };
   if (!isScored(metric, scoringTarget(target))) return { notComputed: "the run's settings leave this record out" };
-  return scoreRecord(metric, target.record, deps.contextFor(metric, givenUp, stopping, confirm));
+  const context = deps.contextFor(metric, givenUp, stopping, confirm);
+  if (!metric.requires) return scoreRecord(metric, target.record, context);
+  const usages: JudgeUsage[] = [];
+  const computed = async (one: EnabledMetric): Promise<Score> => {
+    const score = await scoreOf(target, one, deps, options);
+    if ('usage' in score && score.usage) usages.push(score.usage);
+    return score;
+  };
+  const required = await requiredScores(metric.requires, ofRequired ?? computed);
+  const score =
+    'lacking' in required
+      ? required.lacking
+      : await scoreRecord(metric, { ...target.record, requiredScores: required.scores }, context);
+  if (usages.length > 0 && 'usage' in score && score.usage) usages.push(score.usage);
+  const usage = totalUsage(usages);
+  return usage && ('value' in score || 'error' in score || 'gaveUp' in score) ? { ...score, usage } : score;
 }
 
 const missing = (recordId: string, tooLarge: ReadonlySet<string>): string =>

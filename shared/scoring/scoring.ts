@@ -2,7 +2,7 @@ import type { RecordKind } from '../columns/columnDef.ts';
 import type { ValueState } from '../experiments/experiment.ts';
 import type { RunKind, RunRef } from '../projects/runs.ts';
 import type { RecordQuery } from '../records/searchRecords.ts';
-import type { ScorerConfig } from '../wire/scorers.ts';
+import type { ScorerConfig, SegmentFilter } from '../wire/scorers.ts';
 
 /** A run whose records are scored. */
 export interface ScoredRun extends RunRef {
@@ -12,11 +12,15 @@ export interface ScoredRun extends RunRef {
   createdBy: string;
 }
 
-/** Which records a request is about: those that match, or one page of them. */
+/** The records that a request is about: those that match, or one page of them. */
 export interface Selection {
   filter: RecordQuery['filter'];
   sort?: { columnId: string; ascending: boolean };
   page?: { offset: number; limit: number; after?: string };
+  /** Only records of these kinds; absent: of all that the metrics take. */
+  kinds?: readonly RecordKind[];
+  /** Which share of the records is scored, as those of a run's settings say it of new ones. */
+  segments?: readonly SegmentFilter[];
 }
 
 /** A request to score records of a run again. */
@@ -99,7 +103,7 @@ export interface MarkedValue {
   version: number;
 }
 
-/** What marks name of their metrics. */
+/** The parts of a metric that marks name. */
 export type MarkedMetric = Pick<MarkedValue, 'scorerId' | 'scorerVersion'>;
 
 /** A trace, and the metrics of which it has no value that counts. */
@@ -111,7 +115,7 @@ export interface LackingTrace {
   metrics: string[];
 }
 
-/** Which values count: those of the frozen version, as new as their record, that did not fail before this run. */
+/** A look for values that are lacking. Values count that have the frozen version, are as new as their record, and did not fail before this run. */
 export interface LackingQuery {
   metrics: readonly { name: string; version: string }[];
   withSpans: boolean;
@@ -144,15 +148,15 @@ export interface FreshRecord {
   name: string;
   metadata: Record<string, string>;
   modalities: readonly string[];
-  /** Of a trace or a session that of the newest record below it, where that was asked for. */
+  /** Version of the record. A trace or session has that of the newest record below it, where the caller asked for it. */
   version: number;
   /** That of the record alone. */
   ownVersion: number;
 }
 
-/** What is marked, and what was written of late. */
+/** Reads marks, and records that were written of late. */
 export interface MarkStore {
-  /** What is marked of these metrics as it stands now, newest record first, all values of a record together. @param from leaves older records out */
+  /** Returns what is marked of these metrics as it stands now, newest record first, all values of a record together. @param from leaves older records out */
   marked(run: RunRef, from: string | undefined, metrics: readonly MarkedMetric[]): AsyncGenerator<MarkedValue>;
   /** The metrics of everything that is marked. */
   markedMetrics(run: RunRef, from: string | undefined): Promise<MarkedMetric[]>;
@@ -164,7 +168,7 @@ export interface MarkStore {
   countMarked(run: RunRef, scorerIds: readonly string[], markedTo: number): Promise<number>;
   /** Traces with a record written after that version. */
   touchedTraces(run: RunRef, since: number): AsyncGenerator<string>;
-  /** Of these traces that are complete: the records of these kinds; a trace's version is that of its newest record when `withSpans`. */
+  /** Returns the records of these kinds in those of these traces that are complete. With `withSpans` a trace has the version of its newest record. */
   freshRecords(
     run: RunRef,
     traceIds: readonly string[],
@@ -173,6 +177,8 @@ export interface MarkStore {
   ): Promise<FreshRecord[]>;
   /** Sessions with traces or spans written after that version, with the version of the newest. */
   touchedSessions(run: RunRef, since: number): AsyncGenerator<{ id: string; version: number }>;
+  /** These records. */
+  scoringTargets(run: RunRef, ids: readonly string[]): Promise<FreshRecord[]>;
   /** The records of these sessions. */
   freshSessions(run: RunRef, sessionIds: readonly string[]): Promise<FreshRecord[]>;
   /** Version of the newest value or state by `valueKey`. */

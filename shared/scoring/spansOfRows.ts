@@ -7,10 +7,10 @@ import { type RecordToScore, type SpansRead, scoringTarget } from './recordToSco
 import type { MarkedValue } from './scoring.ts';
 import type { WriterDeps } from './valueWriter.ts';
 
-/** What computes a value, or why nothing can. */
+/** The metric that computes a value, or the reason why none can. */
 export type FoundMetric = EnabledMetric | { problem: string };
 
-/** Of a trace whose value is made of its spans: those that are to be scored, and whether there are others that were. */
+/** The spans of a trace whose value is made of them: those that are to be scored, and whether others were. */
 export interface SpansOfTrace {
   lacking: readonly RecordToScore[];
   areScored: boolean;
@@ -23,11 +23,11 @@ export interface SpansOfTrace {
 export const isOfSpansAlone = ({ kinds }: Pick<EnabledMetric, 'kinds'>): boolean =>
   !kinds.includes('trace') && kinds.some(isSpanKind);
 
-/** Whether the value is that of a trace which is made of its spans. */
+/** Tells whether the value is that of a trace which is made of its spans. */
 const isMadeOfSpans = (value: MarkedValue, metric: FoundMetric): metric is EnabledMetric =>
   value.kind === 'trace' && !('problem' in metric) && isOfSpansAlone(metric);
 
-/** Which spans are read with the records of these values. */
+/** Returns which spans are read with the records of these values. */
 export function spansRead(values: readonly MarkedValue[], metrics: readonly FoundMetric[]): SpansRead {
   const known = values.flatMap((value, index) => {
     const metric = metrics[index] as FoundMetric;

@@ -28,7 +28,7 @@ export interface Scoring {
   target: RecordToScore;
   metric: EnabledMetric;
   version: number;
-  /** Of a span whose value is a part of its trace's. */
+  /** The trace of a span whose value is a part of its trace's. */
   of?: OpenTrace;
 }
 

@@ -26,7 +26,7 @@ export interface ScoreRunProgress {
   busy: boolean;
 }
 
-/** What was marked; `oldest` is the time of the oldest record among it, null when nothing was. */
+/** The result of marking. `oldest` is the time of the oldest record that was marked, null when none was. */
 export interface Prepared {
   oldest: string | null;
   /** True when it was cancelled before all was looked at; absent in histories of former releases. */
@@ -49,7 +49,7 @@ export interface ScorePass {
   ended?: boolean;
 }
 
-/** What one activity did of the marked values. */
+/** The result of one activity that computes marked values. */
 export interface ScoredOutcome {
   scored: number;
   /** False when everything that was marked at its start is computed. */

@@ -1,6 +1,6 @@
-import { percentile } from '../metrics/percentile.ts';
 import { binomialDraw } from './binomialDraw.ts';
 import { type Differences, eachDifference } from './differences.ts';
+import { percentile } from './percentile.ts';
 import { Random } from './random.ts';
 
 export interface Interval {

@@ -56,7 +56,7 @@ export function eachDifference({ values, counts, pairs }: Differences): Float64A
   return all;
 }
 
-/** What is known of differences without naming them. */
+/** Count, mean and moments of differences, without the differences themselves. */
 export interface Moments {
   pairs: number;
   /** NaN without pairs. */

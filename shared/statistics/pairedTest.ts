@@ -22,7 +22,7 @@ export interface Sample {
 }
 
 export interface PairedResult {
-  /** Of the sample that was tested. */
+  /** Moments of the sample that was tested. */
   moments: Moments;
   difference: number;
   interval: Interval;

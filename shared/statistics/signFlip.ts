@@ -27,7 +27,7 @@ export function signFlip(differences: Differences, { flips, seed }: { flips: num
 export const signFlipLimit = ({ mean, pairs, squares }: Moments): number =>
   squares === 0 ? 1 : normalTails((mean * pairs) / Math.sqrt(squares));
 
-/** What is not 0, without its sign. */
+/** Returns the differences that are not 0, without their sign. */
 function sizesOf({ values, counts }: Differences): Differences {
   const sizes = new Map<number, number>();
   for (const [index, value] of values.entries())
@@ -39,7 +39,7 @@ function sizesOf({ values, counts }: Differences): Differences {
   };
 }
 
-/** What a sum must reach, without its sign. */
+/** Returns the size that a sum must reach. */
 function limitOf({ values, counts }: Differences): number {
   let [sum, sizes] = [0, 0];
   for (const [index, value] of values.entries()) {
@@ -71,7 +71,7 @@ function signedSums(sizes: Float64Array): Float64Array {
 /** A draw from a binomial distribution takes as long as some twenty looks at a table. */
 const isCheaperCounted = ({ values, pairs }: Differences): boolean => values.length * 20 * TABLE_BITS < pairs * 2;
 
-/** Of c equal differences, a binomial number keeps its sign. */
+/** Draws how many of c equal differences keep their sign: a binomial number. */
 function countedFlips({ values, counts }: Differences, limit: number, flips: number, random: Random): number {
   let reached = 0;
   for (let flip = 0; flip < flips; flip++) {

@@ -2,10 +2,10 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statfsSync, statSync } f
 import { dirname } from 'node:path';
 
 const OWNER_ONLY = 0o700;
-/** What only a data folder of ours holds; which of them depends on what runs embedded. */
+/** Only a data folder of ours holds these files. The parts that run embedded decide which of them it has. */
 const ours = ['lock.sqlite', 'secret_keys', 'credentials.json', 'temporal.sqlite'];
 
-/** What a start writes at most into a folder that has been used: the stores' logs and a few new parts. Below it, a start could stop half-way. */
+/** A start writes at most this much into a folder that has been used: the stores' logs and a few new parts. With less room a start could stop half-way. */
 const ROOM_BYTES = 64 * 1024 ** 2;
 const ROOM_FILES = 1_000;
 

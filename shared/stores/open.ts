@@ -18,7 +18,8 @@ import { datasetRowTables } from './clickhouse/writes/datasetRows.ts';
 import { rowAttemptsTable } from './clickhouse/writes/experimentRecords.ts';
 import { openUpdateJournal } from './files/updateJournal.ts';
 import { lockFolder } from './folderLock.ts';
-import { type Database, openDatabase } from './postgres/connect.ts';
+import { openDatabase } from './postgres/connect.ts';
+import type { Database } from './postgres/database.ts';
 import { connectRedis } from './redis/connect.ts';
 import { redisCoordination } from './redis/coordination.ts';
 import { redisNotices } from './redis/notices.ts';
@@ -43,9 +44,9 @@ export interface Stores {
   notices: Notices;
   /** Where updates are noted before they are answered; absent where several processes may write. */
   updates?: UpdateJournal;
-  /** What the stores found broken when they were opened, a sentence each. */
+  /** Names the damage that the stores found when they were opened, a sentence each. */
   warnings: readonly string[];
-  /** What keeps the data folder from being written now; always undefined over servers. */
+  /** Says why the data folder cannot be written now; undefined when it can, and always over servers. */
   diskProblem(): string | undefined;
   close(): Promise<void>;
 }
@@ -64,7 +65,7 @@ export async function openStores(
     const isEmbedded = !config.CLICKHOUSE_URL || !config.DATABASE_URL;
     if (isEmbedded) {
       opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
-      // What a process that was killed has written is made safe before the stores replace any of it.
+      // A process that was killed may have left writes unsynced. They reach the disk before the stores replace any of them.
       await syncDisk(config.DATA_DIR);
       opened.defer(() => syncDisk(config.DATA_DIR));
     }
@@ -126,7 +127,8 @@ async function openRecords(
   await migrateTables(clickhouse);
   await datasetRowTables(clickhouse);
   await clickhouse.command({ name: 'create row_attempts', sql: rowAttemptsTable });
-  for (const table of ['dataset_rows', 'dataset_stretches', 'row_attempts']) await changeSettings(clickhouse, table, SAFE_MERGES);
+  for (const table of ['dataset_rows', 'dataset_row_ranges', 'row_attempts'])
+    await changeSettings(clickhouse, table, SAFE_MERGES);
   const warnings = await brokenParts(clickhouse);
   for (const warning of warnings) log?.warn({ store: 'clickhouse' }, warning);
   return { clickhouse, warnings };

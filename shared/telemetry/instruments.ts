@@ -1,4 +1,4 @@
-/** What one metric of the service is. `docs/monitoring.md` lists all of them; a test holds the two equal. */
+/** One metric of the service. `docs/monitoring.md` lists all of them; a test holds the two equal. */
 export interface Instrument {
   /** A gauge and an observed counter are read when somebody asks for the metrics; the others are written to when something happens. */
   kind: 'counter' | 'histogram' | 'gauge' | 'observedCounter';

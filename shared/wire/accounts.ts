@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NameOf, PageFields, Uuid } from './common.ts';
+import { NameOf, orDefault, PageFields, Uuid } from './common.ts';
 import { RecordTime } from './time.ts';
 
 export const userRoles = ['admin', 'manager', 'user', 'read_only'] as const;
@@ -32,6 +32,9 @@ export const projectActions = [
   'update_control_bindings',
   'use_control_runtime',
 ] as const;
+/** Actions of ours. Programs that know the interface's refuse others, so lists of permissions hold these only where they are asked for. */
+const addedProjectActions = ['use_playground'] as const;
+export const allProjectActions = [...projectActions, ...addedProjectActions] as const;
 export const userActions = [
   'update',
   'delete',
@@ -136,10 +139,21 @@ export const CreateApiKeyRequest = z
     expires_at: RecordTime.nullish(),
     project_id: Uuid.nullish(),
     project_role: ProjectRole.nullish(),
+    ingest_only: orDefault(z.boolean(), false).describe(
+      'The key logs to the project, and finds or makes its log streams; it reads no record and starts nothing.',
+    ),
   })
   .refine((request) => !request.project_role || request.project_id, {
     path: ['project_role'],
     error: 'needs a project_id: it is the role inside that project',
+  })
+  .refine((request) => !request.ingest_only || request.project_id, {
+    path: ['ingest_only'],
+    error: 'needs a project_id: the key logs to that project',
+  })
+  .refine((request) => !request.ingest_only || !request.project_role, {
+    path: ['project_role'],
+    error: 'leave it out: a key with ingest_only has no role',
   });
 
 export const ApiKey = z
@@ -152,7 +166,8 @@ export const ApiKey = z
     description: z.string(),
     expires_at: z.iso.datetime().nullable(),
     project_id: Uuid.nullable(),
-    project_role: ProjectRole.nullable(),
+    project_role: ProjectRole.nullable().describe('Null for a key with `ingest_only`, too.'),
+    ingest_only: z.boolean(),
   })
   .meta({ id: 'ApiKey' });
 export const CreatedApiKey = ApiKey.extend({ api_key: z.string() }).meta({ id: 'CreatedApiKey' });
@@ -174,4 +189,7 @@ export const UserGroup = z
   .meta({ id: 'UserGroup' });
 export const UserGroupsPage = z.object({ groups: z.array(UserGroup), ...PageFields });
 export const GroupMembersCreate = z.array(z.object({ user_id: Uuid, role: z.enum(groupRoles).nullish() })).max(1_000);
-export const GroupMembers = z.array(z.object({ user_id: Uuid, group_role: z.enum(groupRoles) }));
+const GroupMember = z.object({ user_id: Uuid, group_role: z.enum(groupRoles) });
+export const GroupMembers = z.array(GroupMember);
+export const GroupMembersPage = z.object({ members: z.array(GroupMember.extend({ email: z.string() })), ...PageFields });
+export type ListedMember = z.output<typeof GroupMembersPage>['members'][number];

@@ -39,7 +39,7 @@ const ScoreBucket = z
 
 type Sum<T extends AnnotationType, Fields> = { annotation_type: T; unrated_count: number } & Fields;
 type Counts = { counts: Record<string, number> };
-/** What the ratings of one template add up to. */
+/** Sums of the ratings of one template. */
 export interface AnnotationAggregate {
   aggregate:
     | Sum<'like_dislike', { like_count: number; dislike_count: number; tie_count: number | null }>
@@ -68,7 +68,7 @@ export const AnnotationAggregate: z.ZodType<AnnotationAggregate, AnnotationAggre
 const feedbackOf = <const T extends AnnotationType, S extends z.ZodRawShape>(feedback_type: T, fields: S) =>
   z.object({ feedback_type: z.literal(feedback_type), ...fields, unrated_count: z.int() });
 
-/** What the ratings of one template add up to on an experiment. */
+/** Sums of the ratings of one template on an experiment. */
 export const FeedbackAggregate = z
   .object({
     aggregate: z.discriminatedUnion('feedback_type', [
@@ -102,7 +102,7 @@ export interface RecordAnnotations {
   fully_annotated: boolean | null;
 }
 
-/** Of a record that is in no queue. */
+/** Returns the annotations of a record that is in no queue. */
 export const noAnnotations = (): RecordAnnotations => ({
   feedback_rating_info: {},
   annotations: {},

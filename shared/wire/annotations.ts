@@ -307,7 +307,7 @@ export const AnnotationQueueExportRequest = z
     redact: BodyFlag(true),
     file_name: z.string().max(1_000).nullish(),
     export_computed_metrics_only: BodyFlag(false),
-    /** Of csv: texts that a spreadsheet would run as a formula begin with `'`. */
+    /** In csv, texts that a spreadsheet would run as a formula begin with `'`. */
     spreadsheet_safe: BodyFlag(false),
     byte_order_mark: BodyFlag(false),
     record_selector: RecordSelector,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const most = (max: number) => z.number().int().min(1).max(max).nullish();
 
-/** What the calls to one provider may use, over all workers; what is absent or null is not limited. */
+/** Limits of the calls to one provider, over all workers. An absent or null limit does not hold. */
 export const CallLimitsBody = z
   .strictObject({
     concurrency: most(10_000).describe('Calls in flight.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PageFields, Uuid } from './common.ts';
+import { BodyFlag, PageFields, Uuid } from './common.ts';
 import { MetricDirection } from './metricScale.ts';
 
 const number = z.number().nullable();
@@ -75,6 +75,11 @@ const Comparison = z
     slice: z.object({ column: z.string(), value: z.string() }).nullable(),
     exploratory: z.boolean().describe('True for slices, which are not corrected for their number.'),
     type: z.enum(['boolean', 'number', 'category']).nullable(),
+    unit: z
+      .enum(['percentage', 'dollars', 'nano_seconds', 'milli_seconds'])
+      .nullable()
+      .describe('Of the means, the difference and its interval, as columns say it.'),
+    measured: z.boolean().describe('What the service measures of every row: duration, tokens, cost.'),
     direction: MetricDirection.nullable(),
     direction_assumed: z.boolean().describe('Nobody has said which values are better; the higher ones are taken for it.'),
     failed_rows: z.enum(['omit', 'worst']),
@@ -99,6 +104,11 @@ const Comparison = z
     missing: count.describe('Rows with a value on one side only.'),
     changed_rows: count,
     detectable: number.describe('The true difference that so many rows find four times out of five.'),
+    rows_to_decide: count
+      .nullable()
+      .describe(
+        'About how many rows would show a difference, if it and its spread stayed as they are. Null where one is shown, and where nothing can be said.',
+      ),
     table: z
       .object({ categories: z.array(z.string()), counts: z.array(z.array(count)) })
       .nullable()
@@ -147,6 +157,13 @@ export const ComparedRowsRequest = z
       .describe(
         'By the loss in a metric, the largest first: in the one of the first filter without it. Rows that are no pair come last.',
       ),
+    slice: z
+      .strictObject({ column: z.string().min(1).max(1_000), value: z.string().max(10_000) })
+      .nullish()
+      .describe(
+        'Only rows with this value of a column, on the baseline where both have the row: one of the slices of a comparison.',
+      ),
+    truncate_fields: BodyFlag(false).describe('Cuts long texts of inputs, outputs and explanations, as in a search.'),
     failed_rows: failedRows,
     starting_token: z.int().min(0).nullish(),
     limit: z.int().min(0).max(500).nullish().describe('50 without it.'),

@@ -23,7 +23,7 @@ export function fieldSizes(record: unknown): Map<string, number> {
 export const isCrowded = (sizes: ReadonlyMap<string, number>): boolean =>
   sizes.size > 0 && [...sizes.values()].some((size) => size > MAX_FIELD_VALUES);
 
-/** What may be looked at one by one while the records of one request are mended. */
+/** Bounds the fields that are looked at one by one while the records of one request are mended. */
 export class FieldBudget {
   #left = MAX_MENDED_VALUES;
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { AnyNumber } from './anyNumber.ts';
-import { BodyFlag, NameOf, orDefault, PageFields, Uuid } from './common.ts';
+import { BodyFlag, NameOf, orDefault, PageFields, PageQuery, Uuid } from './common.ts';
+import { jsonPart, part } from './formParts.ts';
 import { IdFilter, NameFilter } from './listFilters.ts';
 import { mapOf } from './mapOf.ts';
 
-/** Who made or changed something. */
+/** The user who made or changed something. */
 export const UserInfo = z.object({
   id: z.string(),
   email: z.string(),
@@ -71,7 +72,7 @@ export const DownloadDatasetQuery = z.object({
   byte_order_mark: FormFlag.default(false),
 });
 
-/** What separates the fields of a CSV: the character, or its name where a shell or a URL makes that hard to write. */
+/** Names of the separators of a CSV, for shells and URLs that make the character hard to write. */
 const delimiterNames = { comma: ',', semicolon: ';', tab: '\t', pipe: '|', auto: undefined } as const;
 export const CsvDelimiter = z.union([
   z.enum([',', ';', '\t', '|']),
@@ -84,9 +85,6 @@ export const CreateDatasetQuery = z.object({
   delimiter: CsvDelimiter.optional().describe('Of a CSV file; `auto` detects it'),
 });
 
-/** An absent part and an empty one mean the same. */
-const part = <T extends z.ZodType>(schema: T) => z.union([z.literal('').transform(() => undefined), schema]).nullish();
-
 export const CreateDatasetForm = z.object({
   draft: FormFlag.nullish(),
   hidden: FormFlag.nullish(),
@@ -97,19 +95,7 @@ export const CreateDatasetForm = z.object({
   copy_from_dataset_id: part(Uuid),
   copy_from_dataset_version_index: part(z.coerce.number().int()),
   project_id: part(Uuid),
-  column_mapping: part(
-    z
-      .string()
-      .transform((text, context) => {
-        try {
-          return JSON.parse(text) as unknown;
-        } catch {
-          context.addIssue({ code: 'custom', message: 'column_mapping must be JSON text' });
-          return z.NEVER;
-        }
-      })
-      .pipe(ColumnMapping.nullable()),
-  ),
+  column_mapping: part(jsonPart(ColumnMapping.nullable())),
 });
 export type CreateDatasetForm = z.output<typeof CreateDatasetForm>;
 
@@ -223,21 +209,23 @@ export const ReplaceContentRequest = z.union([
   z.object({ dataset_id: Uuid, version_index: z.number().int().nullish() }),
 ]);
 
+const RowMetadata = z
+  .object({
+    created_in_version: z.number().int(),
+    created_at: z.string(),
+    created_by_user: UserInfo.nullable(),
+    updated_in_version: z.number().int(),
+    updated_at: z.string(),
+    updated_by_user: UserInfo.nullable(),
+  })
+  .nullable();
+
 export const DatasetRowResponse = z.object({
   row_id: z.string(),
   index: z.number().int(),
   values: z.array(Cell),
   values_dict: z.record(z.string(), Cell),
-  metadata: z
-    .object({
-      created_in_version: z.number().int(),
-      created_at: z.string(),
-      created_by_user: UserInfo.nullable(),
-      updated_in_version: z.number().int(),
-      updated_at: z.string(),
-      updated_by_user: UserInfo.nullable(),
-    })
-    .nullable(),
+  metadata: RowMetadata,
 });
 
 export const DatasetContent = z.object({
@@ -294,6 +282,34 @@ export const DatasetVersionResponse = z.object({
 });
 export const ListDatasetVersionResponse = z.object({ ...PageFields, versions: z.array(DatasetVersionResponse) });
 export const UpdateDatasetVersionRequest = z.object({ name: NameText.nullish() });
+
+export const DatasetChangesQuery = PageQuery.extend({
+  from_version: z.coerce.number().int().optional().describe('The version to compare with; absent: the one before'),
+});
+
+export const DatasetChangeResponse = z.object({
+  change: z.enum(['added', 'removed', 'edited']),
+  row_id: z.string(),
+  index_before: z.number().int().nullable(),
+  index: z.number().int().nullable(),
+  values_before: z.record(z.string(), Cell).nullable(),
+  values: z.record(z.string(), Cell).nullable(),
+  metadata: RowMetadata.describe('Of the row as it is now, or as it was before it was removed'),
+});
+
+/** The differences of two versions. The counts are of all rows, the changes those of a page. */
+export const DatasetChangesResponse = z.object({
+  ...PageFields,
+  from_version: z.number().int().nullable().describe('Null where everything is new, as in the first version'),
+  version_index: z.number().int(),
+  rows_added: z.number().int(),
+  rows_removed: z.number().int(),
+  rows_edited: z.number().int(),
+  column_names_before: z.array(z.string()),
+  column_names: z.array(z.string()),
+  columns_renamed: z.array(z.object({ from: z.string(), to: z.string() })),
+  changes: z.array(DatasetChangeResponse),
+});
 
 export const DatasetProjectResponse = z.object({
   id: z.string(),

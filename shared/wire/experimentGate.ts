@@ -10,6 +10,7 @@ export const GateStatus = z
   .describe(
     '`undecided`: the rows do not tell whether a metric dropped by more than it may, or fewer than half of them have a value.',
   );
+export type GateStatus = z.output<typeof GateStatus>;
 
 export const GateRequest = z
   .strictObject({

@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { CallLimitsBody } from './callLimits.ts';
 import { documentedAs, QueryFlag, Timestamp, Uuid } from './common.ts';
-import { FailedRowsSetting, LoggedMetrics, runState, Trials } from './experiments.ts';
+import { FailedRowsSetting, LoggedMetrics } from './experimentFigures.ts';
+import { runState, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { LoggedSpan } from './records.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 import { RerunReply, RowsToRunRequest } from './rowsToRun.ts';
 import { RunUsageBody } from './runUsage.ts';
+
+const runnerKind = z.enum(['prompt_template', 'dataset_outputs', 'caller_function', 'module', 'http']);
 
 /** No separators: nothing outside the runners folder can be named. */
 const ModuleName = z
@@ -21,7 +24,7 @@ const GivenPromptSettings = z.record(z.string(), z.unknown()).superRefine((given
     context.addIssue({ code: 'custom', path, message, input: given });
 });
 
-/** What runs the rows of an experiment. */
+/** The runner of the rows of an experiment. */
 export const RunnerRequest = z
   .discriminatedUnion('kind', [
     z.strictObject({
@@ -89,6 +92,56 @@ export const RunReply = z
   })
   .meta({ id: 'ExperimentRun' });
 
+const RunLimits = z.object({
+  concurrency: z.int(),
+  row_time_limit_ms: z.int(),
+  max_call_attempts: z.int(),
+  pause_after_failures: z.int(),
+  pause_after_provider_failures: z.int(),
+  limits: CallLimitsBody.nullable().describe("What the run's calls may use; null where the limits of their integration hold."),
+});
+
+/** Settings of a run, as replies show them. */
+export const RunSettingsReply = z
+  .object({
+    ...RunReply.omit({ started: true, concurrency: true, workflow_id: true }).shape,
+    workflow_id: z.string().nullable().describe('Of its newest start; null before the first.'),
+    workflow_url: z
+      .string()
+      .nullable()
+      .describe("The workflow in Temporal's own pages; null before the first start, and where no address of those is known."),
+    runner: z
+      .object({
+        kind: runnerKind,
+        prompt_template_version_id: Uuid.nullable(),
+        prompt_settings: z
+          .record(z.string(), z.unknown())
+          .nullable()
+          .describe('Given for this run beside those of the template.'),
+        name: z.string().nullable().describe('Of a module.'),
+        url: z.string().nullable().describe('Of an address that runs rows, without credentials and query.'),
+        headers: z.array(z.string()).nullable().describe('Names of the headers that it is sent.'),
+      })
+      .describe('What runs the rows.'),
+    settings: RunLimits,
+    rows_to_run: z
+      .enum(['missing', 'failed', 'none', 'chosen', 'scores'])
+      .describe('What its newest start was asked for; the details of `chosen` and `scores` are in `rerun`.'),
+    failed_rows: FailedRowsSetting,
+    metrics: z
+      .array(
+        z.object({
+          name: z.string(),
+          judge_models: z
+            .array(z.string())
+            .describe('The models that judge, in turn; empty of a metric that none judges, or the default one.'),
+          judged_by_model_under_test: z.boolean().describe('The judge is the model whose answers it judges.'),
+        }),
+      )
+      .describe('The metrics that its values are made by; before the first start, those of its settings.'),
+  })
+  .meta({ id: 'ExperimentRunSettings' });
+
 export const ProgressQuery = z.strictObject({
   wait_ms: z.coerce
     .number()
@@ -100,13 +153,28 @@ export const ProgressQuery = z.strictObject({
   figures: QueryFlag(false).describe(
     'Also what the metrics come to so far. The values of all rows are read for it: ask every ten seconds, say.',
   ),
+  failures: QueryFlag(false).describe('Also what failed rows failed of.'),
 });
+
+const Failures = z
+  .array(
+    z.object({
+      message: z.string().nullable().describe('The error of one of them; null where only the status says what failed.'),
+      status_code: z.int().nullable(),
+      is_same: z.boolean().describe('Whether all of them have just this message. Else they differ in numbers or ids.'),
+      rows: z.int(),
+      examples: z
+        .array(z.object({ trace_id: Uuid, dataset_row_ordinal: z.int().nullable(), trial: z.int().nullable() }))
+        .describe('Some of them.'),
+    }),
+  )
+  .describe('What failed rows failed of, the most frequent first: the 20 most frequent causes.');
 
 export const ProgressReply = z
   .object({
     experiment_id: Uuid,
     state: runState,
-    runner: z.enum(['prompt_template', 'dataset_outputs', 'caller_function', 'module', 'http']),
+    runner: runnerKind,
     rows_total: z.int().describe('Executions: rows times trials. All counts of rows are of these.'),
     rows_done: z.int(),
     rows_failed: z.int(),
@@ -127,6 +195,9 @@ export const ProgressReply = z
       .describe(
         'Why the run does not get on: it paused by itself, its calls wait until a time that is named, or the tasks of its workflow fail.',
       ),
+    concurrency: z.int(),
+    seconds_left: z.int().nullable().describe('Until it ends, at the rate so far; null where nothing says it.'),
+    failures: Failures.optional().describe('Where it was asked for.'),
     figures: z
       .array(
         z.object({
@@ -187,7 +258,7 @@ export const RowResult = z.object({
   metrics: z.record(z.string(), z.unknown()).nullish(),
   tags: z.array(z.string()).nullish(),
 });
-/** Of a result only its row must be known: whatever else is odd about it costs that row at most. One that names no row is left out. */
+/** A result must name its row. Any other fault costs that row at most; a result that names no row is left out. */
 const AnyRowResult = z.looseObject({ ordinal: RowResult.shape.ordinal });
 const AnyRowResults = z
   .array(z.unknown())
@@ -208,3 +279,10 @@ export const HeartbeatRequest = z.strictObject({
   ),
 });
 export const HeartbeatReply = z.object({ state: runState });
+
+/** The data of an event `progress`: the same as of `progress`, the time left at the rate of the last half minute. */
+export interface LiveProgressEvent extends Omit<z.output<typeof ProgressReply>, 'failures'> {
+  failures: z.output<typeof Failures>;
+  /** Rows recorded per second in the last half minute; null until two seconds of it are known. */
+  recent_rows_per_second: number | null;
+}

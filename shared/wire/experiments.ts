@@ -1,20 +1,31 @@
 import { z } from 'zod';
 import { UserInfo } from './accounts.ts';
 import { RatingAggregates } from './annotationRatings.ts';
-import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, TagText, Timestamp, Uuid } from './common.ts';
-import { FilterList } from './filters.ts';
-import { IdFilter, NameFilter, numberFields, numbersFit, TimeFilter } from './listFilters.ts';
+import { BodyFlag, NameOf, orDefault, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
+import {
+  AggregateMetricCounts,
+  FailedRowsSetting,
+  LoggedMetric,
+  LoggedMetrics,
+  MetricAggregates,
+  TrialAggregates,
+} from './experimentFigures.ts';
+import { notTooDeep } from './filters.ts';
+import { IdFilter, NameFilter, NumberFilter, numberFields, numbersFit, TimeFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { runActivity } from './projects.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
+import { RunTags } from './runTags.ts';
 import { RunUsageBody } from './runUsage.ts';
-import { OutputType, ScorerConfig } from './scorers.ts';
+import { ScorerConfig } from './scorers.ts';
 
 export const ExperimentParams = z.object({ project_id: Uuid, experiment_id: Uuid });
 export const ExperimentTagParams = ExperimentParams.extend({ tag_id: Uuid });
 
 export const runState = z.enum(['idle', 'requested', 'running', 'paused', 'completed', 'failed', 'cancelled']);
+
+const gateStatus = z.enum(['passed', 'failed', 'undecided']);
 
 /** 16 is an experiment; 17 a second kind that clients may send. */
 const TaskType = z.literal([16, 17]);
@@ -30,28 +41,6 @@ export const Trials = z.number().int().min(1).max(100).nullish().describe('Times
 const ExperimentDatasetRequest = z
   .object({ dataset_id: Uuid, version_index: z.int32() })
   .meta({ id: 'ExperimentDatasetRequest' });
-
-export const FailedRowsSetting = z
-  .enum(['omit', 'worst'])
-  .describe(
-    'What a row that failed counts as in the figures of a metric that has no value of it: not at all (`omit`, the default), or as the worst value in the ' +
-      "metric's range. `worst` is refused where a metric of the experiment has no direction or no range.",
-  );
-
-const LoggedMetric = z
-  .strictObject({
-    name: z.string().min(1).max(1_000),
-    direction: MetricDirection.nullable().default(null),
-    range: MetricRange.nullable().default(null),
-  })
-  .meta({ id: 'LoggedMetric' });
-/** Metrics that a client computes itself: what their numbers mean. */
-export const LoggedMetrics = z
-  .array(LoggedMetric)
-  .max(1_000)
-  .describe(
-    'Of metrics whose values clients log: which numbers are better, and between which they lie. A name that was given before is replaced.',
-  );
 
 export const ExperimentCreateRequest = z
   .object({
@@ -76,21 +65,29 @@ export type ExperimentCreateRequest = z.output<typeof ExperimentCreateRequest>;
 export const ExperimentUpdateRequest = z
   .object({ name: NameOf(1_000), task_type: TaskType.nullish(), ...groupSelection })
   .meta({ id: 'ExperimentUpdateRequest' });
-export const ExperimentFiguresRequest = z
-  .strictObject({ failed_rows: FailedRowsSetting.optional(), logged_metrics: LoggedMetrics.optional() })
-  .meta({ id: 'ExperimentFiguresRequest' });
-
 export type ExperimentUpdateRequest = z.output<typeof ExperimentUpdateRequest>;
 
+/** Known apart from the names of other columns by its type. */
+export type MetricColumnId = `metrics/${string}`;
 const MetricName = z
   .string()
   .max(1_000)
-  .regex(/^metrics\/./, { error: 'must be the id of a column: metrics/ and the name of a metric' });
+  .regex(/^metrics\/./, { error: 'must be the id of a column: metrics/ and the name of a metric' }) as unknown as z.ZodType<
+  MetricColumnId,
+  string
+>;
 /** By the figure that stands for a metric in `aggregate_metrics`; experiments without it match nothing. */
 const MetricFilter = z
   .object({ name: MetricName, ...numberFields })
   .superRefine(numbersFit)
   .meta({ id: 'ExperimentMetricFilter' });
+
+const OneOf = <const N extends string, const V extends z.ZodEnum>(name: N, value: V) =>
+  z.object({
+    name: z.literal(name),
+    operator: orDefault(z.enum(['eq', 'ne', 'one_of', 'not_in']), 'eq'),
+    value: z.union([value, z.array(value).max(100)]),
+  });
 
 /** The discriminator is `name`; one client adds keys of its own, which are ignored. */
 const PlainExperimentFilter = z.discriminatedUnion('name', [
@@ -101,16 +98,58 @@ const PlainExperimentFilter = z.discriminatedUnion('name', [
   TimeFilter('created_at'),
   TimeFilter('updated_at'),
   z.object({ name: z.literal('experiment_group_id'), value: Uuid }),
+  OneOf('state', runState),
+  OneOf('gate', gateStatus),
+  z.object({ name: z.literal('approved'), operator: orDefault(z.enum(['eq', 'ne']), 'eq'), value: z.boolean() }),
+  NameFilter('dataset'),
+  NameFilter('prompt_model'),
+  NameFilter('tags'),
+  NumberFilter('rows'),
+  NumberFilter('rows_failed'),
+  NumberFilter('total_cost'),
+  z.object({ name: z.literal('dataset_id'), value: Uuid }),
+  z.object({ name: z.literal('prompt_template_id'), value: Uuid }),
   NameFilter('experiment_group_name'),
 ]);
 export const ExperimentFilter = z.union([PlainExperimentFilter, MetricFilter]);
 export type ExperimentFilter = z.output<typeof ExperimentFilter>;
 
+/** Conditions joined by `and`, `or` and `not`. */
+export type ExperimentFilterTree =
+  | { filter: ExperimentFilter }
+  | { and: ExperimentFilterTree[] }
+  | { or: ExperimentFilterTree[] }
+  | { not: ExperimentFilterTree };
+const Tree: z.ZodType<ExperimentFilterTree> = z
+  .lazy(() =>
+    z.union([
+      z.strictObject({ filter: ExperimentFilter }),
+      z.strictObject({ and: z.array(Tree) }),
+      z.strictObject({ or: z.array(Tree) }),
+      z.strictObject({ not: Tree }),
+    ]),
+  )
+  .meta({ id: 'ExperimentFilterTree' });
+const ExperimentFilterTree = z.preprocess(notTooDeep, Tree) as z.ZodType<ExperimentFilterTree>;
+
 const SortBy = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: z.literal('column').nullish() });
 const MetricSort = SortBy('name').extend({ name: MetricName }).meta({ id: 'ExperimentMetricSort' });
 export const ExperimentSort = z.union([
-  z.discriminatedUnion('name', [SortBy('name'), SortBy('series'), SortBy('created_at'), SortBy('updated_at')]),
+  z.discriminatedUnion('name', [
+    SortBy('name'),
+    SortBy('series'),
+    SortBy('created_at'),
+    SortBy('updated_at'),
+    SortBy('experiment_group_name'),
+    SortBy('state'),
+    SortBy('gate'),
+    SortBy('dataset'),
+    SortBy('prompt_model'),
+    SortBy('rows'),
+    SortBy('rows_failed'),
+    SortBy('total_cost'),
+  ]),
   MetricSort,
 ]);
 export type ExperimentSort = z.output<typeof ExperimentSort>;
@@ -118,105 +157,27 @@ export type ExperimentSort = z.output<typeof ExperimentSort>;
 export const ExperimentsQuery = z.object({ include_counts: QueryFlag(false) });
 export const ExperimentsPageQuery = PageQuery.extend({ include_counts: QueryFlag(false) });
 
-export const ExperimentSearchRequest = PageBody.extend({
+const filterFields = {
   filters: z
     .array(ExperimentFilter)
     .max(100)
     .nullish()
     .transform((filters) => filters ?? [])
     .describe('Joined by AND. A group id wins over a group name.'),
+  filter_tree: ExperimentFilterTree.nullish().describe('Holds beside the filters: conditions joined by `and`, `or` and `not`.'),
+};
+export const ExperimentSearchRequest = PageBody.extend({
+  ...filterFields,
   sort: ExperimentSort.nullish(),
   include_counts: BodyFlag(false),
+  thin: BodyFlag(false).describe(
+    'Only what a table shows: figures by name alone, all of them (`structured_aggregate_metrics`) only of metrics without the one figure, and no ' +
+      '`average_…` and `count_…`; `permissions`, `aggregate_feedback` and `logged_metrics` are empty, as is the `content` of the prompt; the settings of the ' +
+      'prompt, the chosen rows and the figures over trials are null.',
+  ),
 }).meta({ id: 'ExperimentSearchRequest' });
-
-export const MetricAggregates = z
-  .object({
-    avg: z.number().nullable(),
-    sum: z.number().nullable(),
-    min: z.number().nullable(),
-    max: z.number().nullable(),
-    count: z.int().nullable(),
-    pct: z.number().nullable(),
-    p50: z.number().nullable(),
-    p90: z.number().nullable(),
-    p95: z.number().nullable(),
-    p99: z.number().nullable(),
-    value_distribution: z.record(z.string(), z.int()).nullable(),
-  })
-  .meta({ id: 'MetricAggregates' });
-
-const metricCounts = {
-  values: z.int().describe('Values that were computed or logged.'),
-  missing: z.int().describe('Rows and spans that were not computed, or not yet.'),
-  failed: z.int().describe('Those of which the scorer or its judge failed.'),
-  not_applicable: z.int().describe('Those of which the metric can have no value, and those that the settings leave out.'),
-  failed_rows_without_value: z
-    .int()
-    .describe('Rows that failed and have no value of the metric; they are in none of the other four numbers.'),
-};
-
-/** Why a metric has no value of some rows. */
-const MetricGap = z
-  .object({
-    status_type: z.enum(['not_applicable', 'not_computed', 'failed', 'error']),
-    message: z.string(),
-    count: z.int().describe('Records that have no value for this reason.'),
-  })
-  .meta({ id: 'MetricGap' });
-
-/** What the figures of a metric are made of. */
-const AggregateMetricCounts = z
-  .object({
-    ...metricCounts,
-    rows: z.int().describe('Rows that were recorded.'),
-    rows_failed: z.int().describe('Rows that failed.'),
-    failed_rows: FailedRowsSetting,
-    worst: z
-      .number()
-      .nullable()
-      .describe('What each failed row without a value counts as in the figures; null where they are left out.'),
-    reasons: z
-      .array(MetricGap)
-      .describe('Why rows that did not fail have no value, the three most frequent reasons first; also that all rows failed.'),
-    judge_model: z.string().nullable().describe('The model that judges; null of a metric that none judges.'),
-    judged_by_model_under_test: z.boolean().describe('The judge is the model whose answers it judges.'),
-  })
-  .meta({ id: 'AggregateMetricCounts' });
-
-/** How the trials of a row differ, over the rows with several values. */
-const TrialAggregates = z
-  .object({
-    rows: z.int().describe('Rows that have values of several trials.'),
-    mean: z.number().nullable().describe('Average of the averages of each row; null without numbers.'),
-    spread: z
-      .number()
-      .nullable()
-      .describe('Average of the standard deviations of each row over its trials; null without numbers.'),
-    agreement: z
-      .number()
-      .describe("Average share of a row's trials that have its most frequent value; 1: the trials of each row agree."),
-  })
-  .meta({ id: 'TrialAggregates' });
-
-export const RunTagCreateRequest = z
-  .object({ key: TagText, value: TagText, tag_type: TagText })
-  .meta({ id: 'RunTagCreateRequest' });
-export type RunTagCreateRequest = z.output<typeof RunTagCreateRequest>;
-
-export const RunTag = z
-  .object({
-    id: Uuid,
-    key: z.string(),
-    value: z.string(),
-    tag_type: z.string(),
-    project_id: Uuid,
-    run_id: Uuid,
-    created_by: Uuid,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  })
-  .meta({ id: 'RunTagDB' });
-export const RunTags = z.array(RunTag);
+export const ExperimentCountRequest = z.object(filterFields).meta({ id: 'ExperimentCountRequest' });
+export const ExperimentCountResponse = z.object({ total_count: z.int() }).meta({ id: 'ExperimentCountResponse' });
 
 export const ExperimentResponse = z
   .object({
@@ -230,7 +191,7 @@ export const ExperimentResponse = z
     approved_at: Timestamp.nullable().describe('When it was approved as a baseline; null where it is not.'),
     approved_by: Uuid.nullable(),
     gate: z
-      .object({ status: z.enum(['passed', 'failed', 'undecided']), at: Timestamp })
+      .object({ status: gateStatus, at: Timestamp })
       .nullable()
       .describe('What its gates came to: `failed` where one of them failed since it was last started. Null before the first.'),
     project_id: Uuid,
@@ -258,6 +219,23 @@ export const ExperimentResponse = z
       .describe("By the name of a metric that is here under its scorer's id as well: that id."),
     trial_aggregates: z.record(z.string(), TrialAggregates).nullable().describe('By metric; null of a run with one trial.'),
     aggregate_metric_counts: z.record(z.string(), AggregateMetricCounts).nullable(),
+    aggregate_metric_intervals: z
+      .record(z.string(), z.object({ low: z.number(), high: z.number(), level: z.number() }))
+      .nullable()
+      .describe(
+        'Between which numbers the one figure of a metric lies, under its names: of means and shares over rows that are independent. Null before there are figures.',
+      ),
+    aggregates_by_code: z
+      .record(
+        z.string(),
+        z.union([
+          z.object({ values: z.record(z.string(), z.union([z.number(), z.boolean(), z.string()]).nullable()) }),
+          z.object({ error: z.string() }),
+        ]),
+      )
+      .describe(
+        'What the `aggregator_fn` of metrics of code made of their values, or why it made nothing, under their names; only of those that have one. Its numbers are in `aggregate_metrics` as well, as `<name>_<key>`.',
+      ),
     failed_rows: FailedRowsSetting,
     usage: RunUsageBody.nullable(),
     aggregate_feedback: z.record(z.string(), z.unknown()),
@@ -328,45 +306,3 @@ export const ExperimentColumn = z
   .meta({ id: 'ExperimentColumnInfo' });
 export type ExperimentColumn = z.output<typeof ExperimentColumn>;
 export const ExperimentsAvailableColumnsResponse = z.object({ columns: z.array(ExperimentColumn) });
-
-export const ExperimentMetricsRequest = z
-  .object({ filters: FilterList })
-  .nullish()
-  .transform((request) => request ?? { filters: [] });
-
-export const ExperimentMetricsResponse = z.object({
-  metrics: z.array(
-    z
-      .object({
-        name: z.string(),
-        metric_key_alias: z.string().nullable().describe("The name of the scorer, where `name` is the scorer's id."),
-        buckets: z.record(z.string(), z.int()),
-        average: z.number().nullable(),
-        roll_up_method: z.string().nullable(),
-        data_type: OutputType.nullable(),
-        counts: z.object(metricCounts),
-        failed_rows: FailedRowsSetting.nullable(),
-      })
-      .meta({ id: 'BucketedMetric' }),
-  ),
-});
-
-export const ExperimentGroupQuery = PageBody.nullish().transform((page) => page ?? { starting_token: 0, limit: 100 });
-
-export const ExperimentGroupResponse = z
-  .object({
-    id: Uuid,
-    name: z.string(),
-    project_id: Uuid,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    description: z.string().nullable(),
-    is_system: z.boolean(),
-    experiment_count: z.int(),
-    latest_run_date: Timestamp.nullable(),
-    datasets: z.array(z.object({ id: Uuid, name: z.string() })),
-    created_by: Uuid.nullable(),
-    created_by_user: UserInfo.nullable(),
-  })
-  .meta({ id: 'ExperimentGroupResponse' });
-export const ExperimentGroupPage = z.object({ ...PageFields, experiment_groups: z.array(ExperimentGroupResponse) });

@@ -98,7 +98,7 @@ const LooseTree: z.ZodType<Filter> = z.lazy(() =>
   ]),
 );
 
-/** What a filter may be: exactly one of these, or a bare leaf, which names a column. */
+/** The forms of a filter: exactly one of these, or a bare leaf, which names a column. */
 const NODE_PARTS = ['and', 'or', 'not', 'filter'] as const;
 
 const partsOf = (node: Record<string, unknown>): string[] => [
@@ -150,6 +150,21 @@ function normalise(context: z.RefinementCtx): (given: unknown, path: (string | n
   return visit;
 }
 
+/** Gives back a filter of another kind of thing as it came, when it nests and holds no more than a filter may. */
+export function notTooDeep(given: unknown, context: z.RefinementCtx): unknown {
+  let nodes = 0;
+  const fits = (node: unknown, depth: number): boolean => {
+    if (typeof node !== 'object' || node === null) return true;
+    if (depth > MAX_FILTER_DEPTH || ++nodes > MAX_FILTER_NODES) return false;
+    const { and, or, not } = node as Record<string, unknown>;
+    return [and, or, not].flat().every((inner) => fits(inner, depth + 1));
+  };
+  if (fits(given, 1)) return given;
+  const message = `a filter nests at most ${MAX_FILTER_DEPTH} levels deep, and has at most ${MAX_FILTER_NODES} leaves and combinators`;
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+}
+
 const filterExpression = (tree: z.ZodType<Filter>) =>
   z.preprocess((given, context) => normalise(context)(given, [], 1), tree) as z.ZodType<Filter>;
 
@@ -170,7 +185,7 @@ export const FilterList = filterList(Tree);
 export const DeletionFilterExpression = documentedBy(filterExpression(LooseTree), FilterExpression);
 export const DeletionFilterList = documentedBy(filterList(LooseTree), FilterList);
 
-/** What `schema` reads, without its parts in the document of the API, where `documented` stands for it. */
+/** Returns what `schema` reads, without its parts in the document of the API, where `documented` stands for it. */
 function documentedBy<T>(schema: z.ZodType<T>, documented: z.ZodType): z.ZodType<T> {
   const field = z.unknown().transform((given, context) => {
     const result = schema.safeParse(given);

@@ -169,11 +169,11 @@ const generous = <T extends z.ZodType>(schema: T, mended: (value: unknown) => un
 /** The id of a trace, or of a trace or span above: what is no UUID of version 4 stands for the record that was logged with that id. */
 const GivenId = z.union([Uuid, Text.min(1), z.number().transform(String)]);
 documentedAs.set(GivenId, Uuid);
-/** Of a span: one that is no UUID at all is known in its trace alone, which an update does not name. */
+/** Id of a span in an update. An id that is no UUID is known in its trace alone, which an update does not name. */
 const GivenSpanId = z.guid('must be a UUID: other ids of spans are known in their trace alone').toLowerCase();
 documentedAs.set(GivenSpanId, Uuid);
 
-/** Of a session: any other text is the `external_id` of one. */
+/** Id of a session. Any other text is the `external_id` of one. */
 const GivenSessionId = z.union([Uuid, Text]);
 documentedAs.set(GivenSessionId, Uuid);
 
@@ -181,7 +181,7 @@ export const TraceUpdateParams = ProjectParams.extend({ trace_id: GivenId });
 export const SpanUpdateParams = ProjectParams.extend({ span_id: GivenSpanId });
 
 const unread = () => undefined;
-/** What a client says of itself. Nothing is done with it. */
+/** Fields by which a client describes itself. They are not used. */
 const Origin = {
   logging_method: generous(z.enum(['playground', 'python_client', 'typescript_client', 'api_direct']).nullish(), unread),
   client_version: generous(z.string().nullish(), unread),
@@ -338,7 +338,7 @@ export const IngestCountersResponse = z
       /** Held by requests that are not answered yet, and the most that may be. */
       bytes_under_way: tally,
       bytes_limit: tally,
-      /** Of those, what waits to be written or is being written. */
+      /** Bytes among those that wait to be written or are being written. */
       bytes_waiting: tally,
     }),
   })

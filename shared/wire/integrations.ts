@@ -256,6 +256,14 @@ export const IntegrationDB = z
   })
   .meta({ id: 'IntegrationDB' });
 
+export const IntegrationSelectRequest = z.object({
+  integration_name: z.string().min(1).describe('The provider of the integration, or its own name.'),
+  integration_id: Uuid,
+});
+export const IntegrationDisableRequest = z.object({
+  integration_name: z.string().min(1).describe('A provider, for all of its integrations; or the name of one custom integration.'),
+});
+
 export const AvailableIntegrations = z.object({ integrations: z.array(IntegrationProvider) });
 
 const StoredModel = z.object({
@@ -346,6 +354,17 @@ export const IntegrationModelsResponse = z
   })
   .meta({ id: 'IntegrationModelsResponse' });
 export type IntegrationModelsResponse = z.output<typeof IntegrationModelsResponse>;
+
+/** By provider or integration, and what they are recommended for. */
+const Recommendations = z.record(z.string(), z.record(z.string(), z.array(z.string())));
+export const RecommendedModelsResponse = z
+  .object({
+    supported: Recommendations.describe('By provider, whether it is connected or not.'),
+    available: Recommendations.describe('By integration, of those that you use: the names that run settings take.'),
+  })
+  .meta({ id: 'RecommendedModelsResponse' });
+
+export const ModelsOfRunPath = z.object({ project_id: Uuid, run_id: Uuid });
 
 export const IntegrationModels = z.record(z.string(), IntegrationModelsResponse);
 export const ModelNames = z.array(z.string());

@@ -9,8 +9,12 @@ export const JobsQuery = z.object({ status: z.string().optional() });
 
 /** The name under which clients read the scoring of a run, one job per scorer. */
 export const SCORER_JOB = 'log_stream_scorer';
+/** The job that runs the rows of an experiment. */
+export const RUN_JOB = 'playground_run';
+/** The jobs that have stored records of a run scored. */
+export const scoringJobs: readonly string[] = [SCORER_JOB, 'log_stream_run'];
 /** The jobs that can be started here. */
-export const startableJobs = ['playground_run'] as const;
+export const startableJobs: readonly string[] = [RUN_JOB, ...scoringJobs];
 
 const withDefault = <T extends z.ZodType, V>(schema: T, byDefault: V) =>
   schema.nullish().transform((value) => value ?? byDefault);

@@ -100,7 +100,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ]);
 
-/** What a text or number says that is true or false. */
+/** Returns what a text or number says that is true or false. */
 export const truthOf = (value: unknown): boolean | undefined =>
   // An object may have a `toString` that is no function.
   typeof value === 'object' ? undefined : truths.get(String(value).trim().toLowerCase());
@@ -215,7 +215,7 @@ const event: Repair = (value, path, keep) =>
       }
     : value;
 
-/** Of a field that catalogs list, where it takes any value of its type. */
+/** Repairs of a field that catalogs list, where it takes any value of its type. */
 const repairsOfType: Partial<Record<ColumnDataType, Repair>> = {
   text: textOf,
   integer: wholeNumber,

@@ -6,7 +6,7 @@ import { KeptValues, mendFields } from './mendFields.ts';
 import { textOf } from './textOf.ts';
 
 export interface MendedRecord {
-  /** What the schema of the record takes. */
+  /** Fields of the schema of the record. */
   fields: Fields;
   /** The id as it was given, where it is no UUID of version 4: `fields` has none then. */
   givenId: string | undefined;
@@ -15,7 +15,7 @@ export interface MendedRecord {
 const kinds: ReadonlySet<unknown> = new Set(spanKinds);
 
 const fieldsOf = (kind: LoggedKind): string[] => Object.keys(loggedRecord(kind).shape);
-/** What spans of some kind have a field for, and a workflow has not. */
+/** Fields of spans of some kind that a workflow has not. */
 const beyondWorkflows = [...new Set(spanKinds.flatMap(fieldsOf))].filter((field) => !fieldsOf('workflow').includes(field));
 
 /** Fields that take a text of any length in place of a value of many parts. */

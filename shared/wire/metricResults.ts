@@ -29,7 +29,7 @@ const HallucinationSegment = z
   })
   .meta({ id: 'HallucinationSegment' });
 const single = z.union([z.string(), z.number(), z.boolean(), Segment, HallucinationSegment, Document]).nullable();
-/** What a metric gives: one value, or lists of values. */
+/** The value of a metric: one, or lists of values. */
 const MetricValue = z
   .union([single, z.array(z.union([single, z.array(z.union([single, z.array(single)]))]))])
   .meta({ id: 'MetricValue' });

@@ -10,7 +10,7 @@ export const MetricRange = z
   .describe('The numbers between which the values lie, both included.')
   .meta({ id: 'MetricRange' });
 
-/** What the numbers of a metric mean; a boolean counts as 0 and 1. Null where no number is better, or there are no such limits. */
+/** The meaning of a metric's numbers; a boolean counts as 0 or 1. Null where no number is better, or there are no such limits. */
 export interface MetricScale {
   direction: z.output<typeof MetricDirection> | null;
   range: z.output<typeof MetricRange> | null;
@@ -19,5 +19,5 @@ export interface MetricScale {
 /** Shares, and booleans, which count as 0 and 1. */
 export const UNIT_RANGE = { min: 0, max: 1 } as const;
 
-/** Of a metric of which nothing is known, or whose values are no numbers. */
+/** Scale of a metric of which nothing is known, or whose values are no numbers. */
 export const noScale: MetricScale = { direction: null, range: null };

@@ -40,7 +40,7 @@ export const LogRecordsMetricsQueryRequest = z
   })
   .meta({ id: 'LogRecordsMetricsQueryRequest' });
 
-/** What every bucket has beside its figures. */
+/** Fields of every bucket beside its figures. */
 export const bucketKeys = ['start_bucket_time', 'end_bucket_time'] as const;
 
 const MetricAggregationDetail = z

@@ -6,7 +6,8 @@ import { OutputType } from './scorers.ts';
 /** The metric key of a scorer that is registered code; its columns follow from what it was validated to give. */
 export const REGISTERED_SCORER = 'registered_scorer_validation';
 
-const GENERATED_SCORER = 'generated_scorer_validation';
+/** The metric key of a judge that is tried out. */
+export const GENERATED_SCORER = 'generated_scorer_validation';
 /** Under which the values of a metric under test stand, when not under its own name. */
 export const testedMetricKeys = [REGISTERED_SCORER, GENERATED_SCORER] as const;
 
@@ -28,7 +29,7 @@ export const MetricsTestingAvailableColumnsRequest = z
       .max(100)
       .nullish()
       .transform((given) => given ?? []),
-    /** Of a registered scorer: `bool`, `int`, `float` or `str`. */
+    /** Type of the value of a registered scorer: `bool`, `int`, `float` or `str`. */
     score_type: z.string().nullish(),
   })
   .superRefine(({ metric_key, output_type }, context) => {

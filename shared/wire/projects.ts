@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ProjectRole, permissionsOf, projectActions, User, UserInfo } from './accounts.ts';
+import { allProjectActions, ProjectRole, permissionsOf, type projectActions, User, UserInfo } from './accounts.ts';
 import { BodyFlag, NameOf, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { ChoiceFilter, IdFilter, NameFilter, NumberFilter, TimeFilter } from './listFilters.ts';
 
@@ -45,8 +45,12 @@ export const ProjectCollectionParams = z
   .nullish()
   .transform((params) => params ?? { filters: [], sort: null });
 
-const ProjectActionList = z.union([z.enum(projectActions).transform((action) => [action]), z.array(z.enum(projectActions))]);
+const ProjectActionList = z.union([
+  z.enum(allProjectActions).transform((action) => [action]),
+  z.array(z.enum(allProjectActions)),
+]);
 export const ProjectsPageQuery = PageQuery.extend({ actions: ProjectActionList.optional(), include_counts: QueryFlag(false) });
+export const ProjectQuery = z.object({ actions: ProjectActionList.optional() });
 /** One client calls the type `project_type`. */
 export const AllProjectsQuery = z.object({ type: ProjectType.optional(), project_type: ProjectType.optional() });
 export const ProjectsQuery = z.object({ project_name: z.string().trim().optional(), type: ProjectType.optional() });
@@ -57,6 +61,8 @@ const forLog = BodyFlag(false).meta({
 export const ProjectCreate = z.object({
   name: NameOf(1_000),
   type: ProjectType.nullish().transform((type) => type ?? 'gen_ai'),
+  created_by: Uuid.nullish().describe('Whose project it becomes; for administrators. Absent: the caller.'),
+  create_example_templates: BodyFlag(false),
   for_log: forLog,
 });
 export const ProjectUpdate = z.object({
@@ -98,7 +104,7 @@ export const ProjectUpdateResponse = ProjectCreateResponse.extend({
   description: z.string().nullable(),
 });
 export const ProjectThin = ProjectCreateResponse.extend({
-  permissions: permissionsOf(projectActions),
+  permissions: permissionsOf(allProjectActions),
   runs: z.array(Run),
   bookmark: z.boolean(),
 }).meta({ id: 'ProjectDBThin' });

@@ -37,7 +37,7 @@ const CONTROL = /\p{Cc}/u;
 
 /** Why a metric cannot have this name; undefined where it can. */
 export function nameProblem(name: unknown): string | undefined {
-  if (typeof name !== 'string') return `the name of a metric is a text, not ${shown(name)}`;
+  if (typeof name !== 'string') return `the name of a metric is a text, not ${textOfValue(name)}`;
   const said = `${JSON.stringify(name.slice(0, MAX_SHOWN))} is no name for a metric: `;
   if (name.trim() !== name || name === '') return `${said}it is empty or has blanks at an end`;
   if (name.length > MAX_NAME_CHARACTERS) return `${said}it has more than ${MAX_NAME_CHARACTERS} characters`;
@@ -208,18 +208,18 @@ function readList(metric: string, list: readonly unknown[]): ScorePart[] {
   return parts.flatMap((part): ScorePart[] => {
     if (isFields(part)) return readFields(metric, part);
     if (Array.isArray(part) && isPair(part)) return readList(metric, part);
-    return [{ problem: `a list of scores holds ${shown(part)}, which has no name` }];
+    return [{ problem: `a list of scores holds ${textOfValue(part)}, which has no name` }];
   });
 }
 
 function readFields(metric: string, fields: Fields): ScorePart[] {
   const keys = Object.keys(fields);
-  if (keys.length === 0) return [{ problem: `it gave ${shown(fields)}, in which there is nothing to read` }];
+  if (keys.length === 0) return [{ problem: `it gave ${textOfValue(fields)}, in which there is nothing to read` }];
   if (keys.length === 1 && Array.isArray(fields.results)) return readList(metric, fields.results);
   const isKnown = keys.every((key) => knownKeys.has(key));
   if ('score' in fields || (isKnown && [...valueKeys, 'error'].some((key) => key in fields))) return [namedScore(metric, fields)];
   if (nameKeys.some((key) => isText(fields[key])))
-    return [{ problem: `${shown(fields)} has a name and no score: the value is the key "score"` }];
+    return [{ problem: `${textOfValue(fields)} has a name and no score: the value is the key "score"` }];
   return keys.map((key): ScorePart => {
     const member = unwrapped(fields[key]);
     if (isFields(member) && 'score' in member) {
@@ -239,14 +239,14 @@ function namedScore(metric: string, fields: Fields): ScorePart {
   const [name = metric, other = name] = nameKeys.flatMap((key) => fields[key] ?? []);
   if (typeof name !== 'string' || name !== other)
     return {
-      problem: `the name of a score is one text, not ${shown(fields.name ?? fields.key)}${name === other ? '' : ` and ${shown(other)}`}`,
+      problem: `the name of a score is one text, not ${textOfValue(fields.name ?? fields.key)}${name === other ? '' : ` and ${textOfValue(other)}`}`,
     };
   const given = valueKeys.filter((key) => fields[key] !== undefined && fields[key] !== null);
   const [taken, ...left] = given;
   const score = scoreOf(name, taken === undefined ? null : fields[taken]);
   if (unknown.length > 0) {
     const listed = unknown.map((key) => JSON.stringify(key)).join(' and ');
-    const error = `${listed} beside the score of ${shown(fields)} is not known: there may be name or key, ${explanationKeys.join(', ')}, label, metadata and error`;
+    const error = `${listed} beside the score of ${textOfValue(fields)} is not known: there may be name or key, ${explanationKeys.join(', ')}, label, metadata and error`;
     return { name, value: null, error };
   }
   const explanations = explanationKeys.flatMap((key) => (fields[key] == null ? [] : [asText(fields[key])]));
@@ -314,9 +314,9 @@ function plain(value: unknown): unknown {
 const asText = (value: unknown): string =>
   isText(value) ? value : value instanceof Error ? value.message : JSON.stringify(plain(value));
 
-const unreadable = (value: unknown): string => `it gave ${shown(value)}, which is no score`;
+const unreadable = (value: unknown): string => `it gave ${textOfValue(value)}, which is no score`;
 
-function shown(value: unknown): string {
+function textOfValue(value: unknown): string {
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') return `a ${typeof value}`;
   const className = isFields(value) ? (Object.getPrototypeOf(value)?.constructor?.name ?? 'Object') : 'Object';
   if (isFields(value) && (Symbol.iterator in value || Symbol.asyncIterator in value) && className === '') return 'a generator';

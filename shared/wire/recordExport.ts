@@ -7,7 +7,7 @@ export const LogRecordsExportRequest = z
   .object({
     ...RunSelector,
     root_type: z.enum(['session', 'trace', 'span']),
-    /** Of csv and parquet; null and no column are all of them. */
+    /** Columns of csv and parquet. Null and no column are all of them. */
     column_ids: z.array(z.string()).max(1000).nullish(),
     export_format: z
       .enum(['csv', 'jsonl', 'jsonl_flat', 'parquet'])
@@ -16,7 +16,7 @@ export const LogRecordsExportRequest = z
     redact: BodyFlag(true),
     file_name: z.string().max(1000).nullish(),
     export_computed_metrics_only: BodyFlag(false),
-    /** Of csv: texts that a spreadsheet would run as a formula begin with `'`. */
+    /** In csv, texts that a spreadsheet would run as a formula begin with `'`. */
     spreadsheet_safe: BodyFlag(false),
     byte_order_mark: BodyFlag(false),
     filters: FilterList.optional(),

@@ -60,7 +60,7 @@ export const AnyValue = z.unknown().superRefine((value, context) => {
   if (problem) context.addIssue({ code: 'custom', message: problem });
 });
 
-/** What keeps a value of JSON from being stored; undefined where nothing does. Calls itself no deeper than the limit. */
+/** Returns what keeps a value of JSON from being stored; undefined where nothing does. Calls itself no deeper than the limit. */
 export function jsonProblem(value: unknown, depth = 1): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'must not hold a number beyond 1.8e308';
   if (typeof value !== 'object' || value === null) return undefined;
@@ -90,7 +90,7 @@ export const LlmMetrics = z
   .catchall(AnyValue)
   .meta({ id: 'LlmMetrics' });
 
-/** Of metrics that callers send: the texts that are numbers are read where the name says that a number belongs. */
+/** Metrics that callers send. A text that is a number is read as one where the name says that a number belongs. */
 export const LoggedMetrics = readBy(withNumbersRead, Metrics);
 export const LoggedLlmMetrics = readBy(withNumbersRead, LlmMetrics);
 

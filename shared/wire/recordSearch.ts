@@ -7,7 +7,7 @@ import { ScorerConfig } from './scorers.ts';
 import { ExtendedRecord, PartialRecord } from './storedRecords.ts';
 import { ComparedTime } from './time.ts';
 
-const MAX_PAGE = 10_000;
+export const MAX_PAGE = 10_000;
 
 /** The run that a request is about; the service wants exactly one of the three. */
 export const RunSelector = {
@@ -40,7 +40,7 @@ export const SortClause = z
   .meta({ id: 'LogRecordsSortClause' });
 
 const filterFields = { filters: FilterList.optional(), filter_tree: FilterExpression.nullish() };
-const queryFields = {
+const placeFields = {
   ...RunSelector,
   ...filterFields,
   starting_token: offset.nullish(),
@@ -49,6 +49,9 @@ const queryFields = {
   pagination: z.object({ starting_token: offset.nullish(), limit: RecordLimit.nullish() }).nullish(),
   previous_last_row_id: Uuid.nullish(),
   sort: SortClause.nullish(),
+};
+const queryFields = {
+  ...placeFields,
   truncate_fields: BodyFlag(false),
   include_counts: BodyFlag(false),
   include_code_metric_metadata: BodyFlag(false),
@@ -71,11 +74,12 @@ export const SelectColumns = z
 export const LogRecordsPartialQueryRequest = z
   .object({ ...queryFields, select_columns: SelectColumns.nullish() })
   .meta({ id: 'LogRecordsPartialQueryRequest' });
+export const LogRecordIdsRequest = z.object(placeFields).meta({ id: 'LogRecordIdsRequest' });
 export const LogRecordsQueryCountRequest = z
   .object({ ...RunSelector, ...filterFields })
   .meta({ id: 'LogRecordsQueryCountRequest' });
 export const LogRecordsQueryCountResponse = z.object({ total_count: z.int() }).meta({ id: 'LogRecordsQueryCountResponse' });
-/** What `delete` takes: the records that match it go. Other keys come along, so that a misspelt filter is not taken for none. */
+/** The body of `delete`: the records that match it go. Other keys are kept, so that a misspelt filter is not taken for none. */
 export const LogRecordsDeleteRequest = z
   .looseObject({
     ...RunSelector,
@@ -101,6 +105,8 @@ export const LogRecordsQueryResponse = z
 export const LogRecordsPartialQueryResponse = z
   .object({ ...pageFields, records: z.array(PartialRecord) })
   .meta({ id: 'LogRecordsPartialQueryResponse' });
+export const LogRecordIdsResponse = z.object({ ...pageFields, ids: z.array(Uuid) }).meta({ id: 'LogRecordIdsResponse' });
+export type LogRecordIds = z.output<typeof LogRecordIdsResponse>;
 
 export const LogRecordsAvailableColumnsRequest = z
   .object({ ...RunSelector, start_time: ComparedTime.nullish(), end_time: ComparedTime.nullish() })
@@ -149,7 +155,7 @@ export const LogRecordsColumnInfo = z
     range: MetricRange.nullish(),
     metric_key_alias: z.string().optional(),
     scorer_id: Uuid.optional(),
-    /** Of a metric that the run's settings name. */
+    /** Settings of a metric that the run names. */
     scorer_config: ScorerConfig.nullish(),
     // How a console of the interface's owner shows a column; this service leaves it open.
     insight_type: InsightType.nullish(),

@@ -36,7 +36,7 @@ const parts = {
 };
 type Part = keyof typeof parts;
 
-/** Which rows a run is over. */
+/** The rows that a run is over. */
 export const RowSelectionRequest = z
   .strictObject(parts)
   .superRefine((given, context) => {

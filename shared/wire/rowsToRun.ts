@@ -44,7 +44,7 @@ const Chosen = z.strictObject(parts).superRefine((given, context) => {
   if (given.metric == null && (given.state != null || given.again != null)) refuse('state and again go with a metric');
 });
 
-/** What a run is to do. */
+/** The rows that a run is to execute. */
 export const RowsToRunRequest = z
   .union([z.enum(['missing', 'failed', 'none']), Chosen])
   .describe(
@@ -62,7 +62,7 @@ export const RowsToRunRequest = z
   });
 export type RowsToRunRequest = z.output<typeof RowsToRunRequest>;
 
-/** What the newest start of an experiment was asked to run again. */
+/** The rows that the newest start of an experiment was asked to run again. */
 export const RerunReply = z
   .object({
     again: z.enum(['rows', 'scores']),

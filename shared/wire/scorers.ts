@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { allProjectActions, permissionsOf, UserInfo } from './accounts.ts';
+import { Check } from './checks.ts';
 import { BodyFlag, NameOf, orDefault, PageFields, Timestamp, Uuid } from './common.ts';
-import { NameFilter, TimeFilter, trimmed } from './listFilters.ts';
+import { MetricColorPicker, NumericColorPicker } from './metricColors.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 
 /** Kinds of records as the interface lists them for scorers; clients also send `control`. */
@@ -42,7 +44,15 @@ export type RollUpMethod = z.output<typeof RollUpMethod>;
 export const ScorerType = z.enum(['llm', 'code', 'luna', 'preset']);
 export type ScorerType = z.output<typeof ScorerType>;
 const ModelType = z.enum(['slm', 'llm', 'code']);
-const MultimodalCapability = z.enum(['vision', 'audio']);
+export const MultimodalCapability = z.enum(['vision', 'audio']);
+export type MultimodalCapability = z.output<typeof MultimodalCapability>;
+
+/** The type of values that the code of a scorer gives, by its name in Python. */
+export const CodeScoreType = z.enum(['bool', 'int', 'float', 'str']);
+export type CodeScoreType = z.output<typeof CodeScoreType>;
+
+/** Kept and given back; aggregates follow `roll_up_method`. */
+export const ChainAggregation = z.enum(['sum', 'average', 'first', 'last']);
 
 const texts = z.array(z.string());
 const textOrTexts = z.union([z.string(), texts]);
@@ -64,25 +74,8 @@ const ModalityFilter = z.object({
   operator: z.enum(['eq', 'ne', 'one_of', 'not_in']),
   value: textOrTexts,
 });
-/** Which records of a run a scorer takes; a list is joined by AND. */
+/** A condition on the records that a scorer takes; all of a list must hold. */
 const RecordFilter = z.discriminatedUnion('name', [NodeNameFilter, MetadataFilter, ModalityFilter]);
-
-const Constraint = {
-  numeric: z.object({
-    color: z.enum(['red', 'yellow', 'green']),
-    operator: z.enum(['eq', 'gt', 'gte', 'lt', 'lte', 'between']),
-    value: z.union([z.number(), z.array(z.number())]),
-  }),
-  boolean: z.object({ color: z.enum(['red', 'yellow', 'green']), operator: z.literal('eq'), value: z.boolean() }),
-  categorical: z.object({ color: z.enum(['red', 'yellow', 'green']), operator: z.enum(['eq', 'one_of']), value: textOrTexts }),
-};
-const NumericColorPicker = z.object({ type: z.literal('numeric'), constraints: z.array(Constraint.numeric).min(1) });
-const MetricColorPicker = z.discriminatedUnion('type', [
-  NumericColorPicker,
-  z.object({ type: z.literal('boolean'), constraints: z.array(Constraint.boolean).min(1) }),
-  z.object({ type: z.literal('categorical'), constraints: z.array(Constraint.categorical).min(1) }),
-  z.object({ type: z.literal('multi_label'), constraints: z.array(Constraint.categorical).min(1) }),
-]);
 
 export const ChainPollTemplate = z.object({
   metric_system_prompt: z.string().nullish(),
@@ -99,10 +92,10 @@ export const ChainPollTemplate = z.object({
 export type ChainPollTemplate = z.output<typeof ChainPollTemplate>;
 
 /** Judges of one score: the interface allows 1 to 10. */
-const JudgeCount = z.number().int().min(1).max(10);
+export const JudgeCount = z.number().int().min(1).max(10);
 
 /** Settings that a scorer, its versions and its use in a run all have. */
-const judgeSettings = {
+export const judgeSettings = {
   model_name: z.string().nullish(),
   model_names: z
     .array(z.string().min(1))
@@ -137,7 +130,7 @@ const BaseScorerVersion = z.object({
   ...judgeSettings,
 });
 
-/** How a run uses a scorer. Sent with scorer settings, the creation of a prompt experiment and jobs; only `id` and `scorer_type` are required. */
+/** The settings of a scorer in a run. Clients send them with scorer settings, the creation of a prompt experiment and jobs; only `id` and `scorer_type` are required. */
 export const ScorerConfig = z.object({
   id: Uuid,
   scorer_type: ScorerType,
@@ -187,15 +180,17 @@ export const MetricSettingsResponse = z.object({
 export const RunScorerSettingsRequest = MetricSettingsRequest.extend({ run_id: Uuid });
 export const RunScorerSettingsResponse = MetricSettingsResponse.extend({ run_id: Uuid });
 
-/** Labels are told apart without case, as a judge may write them. */
-const Categories = z
+/** Labels that differ in case alone are the same: a judge may write either. */
+export const Categories = z
   .array(z.string().trim().min(1).max(255))
   .min(1)
   .max(200)
   .refine((labels) => new Set(labels.map((label) => label.toLowerCase())).size === labels.length, {
     error: 'names a category twice',
   })
-  .describe('Of a categorical or multilabel judge: the labels that it may give. Another answer is an error of that score.');
+  .describe(
+    'Of a categorical or multilabel judge: the labels that it may give; of a boolean_multilabel one those that it says true or false of. Another answer is an error of that score.',
+  );
 
 const scorerSettings = {
   description: z.string().nullish(),
@@ -214,6 +209,7 @@ const scorerSettings = {
   direction: MetricDirection.nullish(),
   range: MetricRange.nullish(),
   categories: Categories.nullish(),
+  check: Check.nullish().describe('Of a scorer of type code: what it checks of each record. Its values are true or false.'),
 };
 
 export const CreateScorerRequest = z.object({
@@ -237,62 +233,73 @@ export type CreateScorerRequest = z.output<typeof CreateScorerRequest>;
 export const UpdateScorerRequest = z.object({ ...scorerSettings, name: NameOf(255).nullish() });
 export type UpdateScorerRequest = z.output<typeof UpdateScorerRequest>;
 
-export const CreateLlmScorerVersionRequest = z.object({
-  ...judgeSettings,
-  instructions: z.string().nullish(),
-  chain_poll_template: ChainPollTemplate.nullish(),
-  user_prompt: z.string().nullish(),
-});
-export type CreateLlmScorerVersionRequest = z.output<typeof CreateLlmScorerVersionRequest>;
+export const UpdateScorerScopeRequest = z
+  .object({
+    is_global: z.boolean(),
+    project_ids: z
+      .array(Uuid)
+      .max(1000)
+      .nullish()
+      .transform((ids) => [...new Set(ids ?? [])]),
+  })
+  .superRefine(({ is_global, project_ids }, context) => {
+    if (is_global && project_ids.length > 0)
+      context.addIssue({
+        code: 'custom',
+        path: ['project_ids'],
+        message: 'a global scorer belongs to no projects: leave them out',
+      });
+    if (!is_global && project_ids.length === 0)
+      context.addIssue({ code: 'custom', path: ['project_ids'], message: 'name the projects of a scorer that is not global' });
+  });
 
-const GeneratedScorerConfiguration = z.object({
-  model_alias: z.string(),
-  num_judges: JudgeCount,
-  output_type: OutputType,
-  scoreable_node_types: texts,
-  cot_enabled: z.boolean(),
-  ground_truth: z.boolean(),
-  multimodal_capabilities: z.array(MultimodalCapability).nullish(),
+/** A page of projects that use a scorer. */
+export const ScorerProjectsResponse = z.object({
+  ...PageFields,
+  projects: z.array(
+    z.object({
+      id: Uuid,
+      permissions: permissionsOf(allProjectActions),
+      name: z.string(),
+      created_at: Timestamp,
+      updated_at: Timestamp,
+      bookmark: z.boolean(),
+      num_logstreams: z.int().describe('Log streams that have it switched on.'),
+      num_experiments: z.int().describe('Experiments that have it switched on.'),
+      created_by_user: UserInfo.nullable(),
+    }),
+  ),
+  total_count: z.int(),
 });
 
-const warnings = z
+export const scorerWarnings = z
   .array(z.string())
   .describe('What the scorer lacks, such as a direction: without it no value is better than another.');
 
-export const ScorerVersionResponse = z.object({
-  warnings,
-  id: Uuid,
-  version: z.number().int(),
-  scorer_id: Uuid,
-  generated_scorer: z
-    .object({
-      id: Uuid,
-      name: z.string(),
-      instructions: z.string().nullable(),
-      chain_poll_template: ChainPollTemplate,
-      user_prompt: z.string().nullable(),
-      created_by: Uuid,
-      created_at: Timestamp,
-      updated_at: Timestamp,
-      scoreable_node_types: z.array(NodeType).nullable(),
-      scorer_configuration: GeneratedScorerConfiguration,
-    })
-    .nullable(),
-  registered_scorer: z.null(),
-  finetuned_scorer: z.null(),
-  ...judgeSettings,
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  chain_poll_template: ChainPollTemplate.nullable(),
-  allowed_model: z.boolean().nullable(),
-  created_by: Uuid.nullable(),
-});
+/** The things that a record or the project must have for a metric to give a value. */
+const MetricNeed = z
+  .enum([
+    'judge_model',
+    'reference_output',
+    'context',
+    'tools',
+    'tool_calls',
+    'steps',
+    'turns',
+    'image',
+    'audio',
+    'log_probabilities',
+    'dataset_row',
+    'metadata',
+  ])
+  .meta({ id: 'MetricNeed' });
+export type MetricNeed = z.output<typeof MetricNeed>;
 
 export const ScorerAction = z.enum(['update', 'delete', 'share', 'export', 'autotune_apply']);
 
 export const ScorerResponse = z.object({
   ...scorerSettings,
-  warnings,
+  warnings: scorerWarnings,
   id: Uuid,
   permissions: z.array(z.object({ action: ScorerAction, allowed: z.boolean(), message: z.string().nullable() })),
   name: z.string(),
@@ -314,94 +321,11 @@ export const ScorerResponse = z.object({
   /** The colours of a number once more: older clients look for them under this name. */
   color_threshold_config: NumericColorPicker.nullish(),
   metric_name: z.string().nullable(),
+  needs: z
+    .array(MetricNeed)
+    .describe(
+      'What there must be for a value: a model that judges, and parts of the record without which it is not applicable. Of a scorer with a prompt, what its default version asks for.',
+    ),
   is_global: z.boolean(),
   scope_projects: z.array(z.object({ id: Uuid, name: z.string() })),
 });
-
-const equality = z.enum(['eq', 'ne', 'one_of', 'not_in']);
-const matching = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
-const collection = z.enum(['eq', 'contains', 'one_of', 'not_in']);
-
-const ScorerFilter = z.discriminatedUnion('name', [
-  NameFilter('name', false),
-  z
-    .object({
-      name: z.literal('label'),
-      operator: matching,
-      value: textOrTexts,
-      case_sensitive: BodyFlag(true),
-      // false: a value that matches no label may match the scorer's name
-      strict: BodyFlag(true),
-    })
-    .transform((filter) => (filter.operator === 'contains' ? filter : { ...filter, value: trimmed(filter.value) })),
-  z.object({ name: z.literal('id'), operator: orDefault(matching, 'eq'), value: textOrTexts }),
-  z.object({ name: z.literal('creator'), operator: orDefault(matching, 'eq'), value: textOrTexts }),
-  z.object({ name: z.literal('scorer_type'), operator: equality, value: textOrTexts }),
-  z.object({ name: z.literal('model_type'), operator: equality, value: textOrTexts }),
-  z.object({ name: z.literal('tags'), operator: collection, value: textOrTexts, case_sensitive: BodyFlag(true) }),
-  z.object({
-    name: z.literal('scoreable_node_types'),
-    operator: collection,
-    value: textOrTexts,
-    case_sensitive: BodyFlag(true),
-  }),
-  z.object({
-    name: z.literal('multimodal_capabilities'),
-    operator: collection,
-    value: textOrTexts,
-    case_sensitive: BodyFlag(true),
-  }),
-  TimeFilter('created_at'),
-  TimeFilter('updated_at'),
-  z.object({ name: z.literal('is_global'), operator: orDefault(z.enum(['eq', 'ne']), 'eq'), value: z.boolean() }),
-  z.object({
-    name: z.literal('scope_projects'),
-    project_ids: z.array(Uuid).min(1).max(1000),
-    include_global: BodyFlag(false),
-  }),
-  z.object({ name: z.literal('exclude_slm_scorers') }),
-  z.object({ name: z.literal('exclude_multimodal_scorers') }),
-]);
-export type ScorerFilter = z.output<typeof ScorerFilter>;
-
-const ScorerSort = z.discriminatedUnion('name', [
-  z.object({ name: z.literal('name'), ascending: BodyFlag(true), sort_type: orDefault(z.literal('column'), 'column') }),
-  z.object({
-    name: z.literal('updated_at'),
-    ascending: BodyFlag(true),
-    sort_type: orDefault(z.literal('column'), 'column'),
-  }),
-  z.object({
-    name: z.literal('enabled_in_run'),
-    ascending: BodyFlag(true),
-    sort_type: orDefault(z.literal('custom_uuid'), 'custom_uuid'),
-    value: Uuid,
-  }),
-  z.object({
-    name: z.literal('enabled_in_playground'),
-    ascending: BodyFlag(true),
-    sort_type: orDefault(z.literal('custom_uuid'), 'custom_uuid'),
-    value: Uuid,
-  }),
-]);
-export type ScorerSort = z.output<typeof ScorerSort>;
-
-/** Each value is compared with every scorer. */
-const MAX_FILTER_VALUES = 1_000;
-const ScorerFilters = z
-  .array(ScorerFilter)
-  .max(100)
-  .refine(
-    (filters) =>
-      filters.reduce((sum, one) => sum + ('value' in one && Array.isArray(one.value) ? one.value.length : 1), 0) <=
-      MAX_FILTER_VALUES,
-    `the filters have at most ${MAX_FILTER_VALUES} values in all: ask for fewer`,
-  );
-
-export const ListScorersRequest = z
-  .object({ filters: ScorerFilters.nullish(), sort: ScorerSort.nullish() })
-  .nullish()
-  .transform((body) => ({ filters: body?.filters ?? [], sort: body?.sort ?? null }));
-
-export const ListScorersResponse = z.object({ ...PageFields, scorers: z.array(ScorerResponse) });
-export const ListScorerVersionsResponse = z.object({ ...PageFields, versions: z.array(ScorerVersionResponse) });

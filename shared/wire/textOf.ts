@@ -11,13 +11,13 @@ export function textOf(value: unknown): string {
     return JSON.stringify(value) ?? String(value);
   } catch (err) {
     // Nested too deep for the stack. Of a value that refers to itself, or has a method that throws, nothing can be said.
-    return err instanceof RangeError ? JSON.stringify(cut(value, 1)) : 'a value that is no JSON';
+    return err instanceof RangeError ? JSON.stringify(cutValue(value, 1)) : 'a value that is no JSON';
   }
 }
 
-function cut(value: unknown, depth: number): unknown {
+function cutValue(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || isExact(value)) return value;
   if (depth > WRITTEN_DEPTH) return '…';
-  if (Array.isArray(value)) return value.map((one) => cut(one, depth + 1));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cut(one, depth + 1)]));
+  if (Array.isArray(value)) return value.map((one) => cutValue(one, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutValue(one, depth + 1)]));
 }

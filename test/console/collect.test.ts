@@ -1,15 +1,13 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { sharedTestService } from '../support/sharedService.ts';
+import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
+import { describeConsole } from '../support/describeConsole.ts';
+import { openRow } from '../support/openRow.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('what is done with several records', program, (executablePath) => {
+describeConsole('what is done with several records', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   let project: TestProject;
@@ -17,8 +15,7 @@ describeWithServer('what is done with several records', program, (executablePath
   let page: Page;
 
   beforeAll(async () => {
-    service = await sharedTestService();
-    pages = await consoleBrowser(executablePath, service.url);
+    ({ service, pages } = await open());
     page = await pages.signedIn({ key: service.apiKey });
   });
   beforeEach(async () => {
@@ -32,10 +29,6 @@ describeWithServer('what is done with several records', program, (executablePath
     await service.request('POST', `/projects/${project.id}/traces`, { log_stream_id: stream, traces });
     await page.goto(`${service.url}/console/p/${project.id}/records`);
     await total('120 traces');
-  });
-  afterAll(async () => {
-    await using _service = service;
-    await pages?.[Symbol.asyncDispose]();
   });
 
   const said = (text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor();
@@ -60,7 +53,7 @@ describeWithServer('what is done with several records', program, (executablePath
 
   test('keys choose the open record, make a queue and put it there; its question is answered by keys', async () => {
     const queue = `Tone ${newId()}`;
-    await page.getByRole('grid').getByRole('row').nth(1).click();
+    await openRow(page.getByRole('grid').getByRole('row').nth(1));
     const panel = page.getByRole('complementary', { name: 'Record' });
     await panel.getByRole('heading', { name: 'answer 0' }).waitFor();
     await panel.getByRole('button', { name: 'To a queue' }).waitFor();
@@ -76,7 +69,15 @@ describeWithServer('what is done with several records', program, (executablePath
     await question.waitFor();
     await page.keyboard.press('r');
     await page.keyboard.press('2');
+    // It is shown before it is stored, and stored although the page is left.
     await expect.poll(() => question.getByLabel('No').isChecked()).toBe(true);
+    await page.reload();
+    const { body: queues } = await service.request('POST', '/annotation_queues/query', {
+      filters: [{ name: 'name', operator: 'eq', value: queue }],
+    });
+    const { id } = (queues as { annotation_queues: [{ id: string }] }).annotation_queues[0];
+    const progress = async () => (await service.request('GET', `/annotation_queues/${id}`)).body;
+    await expect.poll(progress).toMatchObject({ overall_progress: 0.5 });
     await page.reload();
     await expect.poll(() => question.getByLabel('No').isChecked()).toBe(true);
     expect(await axeViolations(page)).toEqual([]);

@@ -1,25 +1,21 @@
-import { existsSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Logger, type LoggerOptions } from '../../client/index.ts';
-import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { sharedTestService } from '../support/sharedService.ts';
+import { beforeAll, expect, test } from 'vitest';
+import type { LoggerOptions } from '../../client/index.ts';
+import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
+import { describeConsole } from '../support/describeConsole.ts';
 import type { TestService } from '../support/testService.ts';
+import { typedIn } from '../support/typedIn.ts';
 
 const PASSWORD = 'A-Password-of-the-service-1';
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('the page of an empty run', program, (executablePath) => {
+describeConsole('the page of an empty run', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   beforeAll(async () => {
-    service = await sharedTestService();
     // Browsers note that an answer was 403, which one of the tests is about.
-    pages = await consoleBrowser(executablePath, service.url, /status of 403/);
-  });
-  afterAll(async () => {
-    await pages?.[Symbol.asyncDispose]();
-    await service?.[Symbol.asyncDispose]();
+    ({ service, pages } = await open({ expected: /status of 403/ }));
   });
 
   const makeKey = (page: Page) => page.getByRole('button', { name: 'Make an API key' });
@@ -59,16 +55,16 @@ describeWithServer('the page of an empty run', program, (executablePath) => {
 
     const options = await optionsOn(page);
     expect(options).toMatchObject({ projectName: name, logStream: 'default', client: { apiUrl: service.url } });
-    const logger = new Logger(options);
-    logger.startTrace('question', { name: 'from the page' }).conclude('done');
-    await logger.flush();
+    const lines = (await code(page)).replace('@assay/client', './client/index.ts');
+    const { folder } = typedIn(service, { id: '', name }, { 'lines.mts': lines });
+    await promisify(execFile)(process.execPath, [join(folder, 'lines.mts')]);
     const { apiKey } = options.client as { apiKey: string };
     const other = await service.project();
     const asKey = await fetch(`${service.url}/v2/projects/${other.id}`, { headers: { 'Service-API-Key': apiKey } });
     expect(asKey.status).toBe(404);
 
     await page.reload();
-    await page.getByRole('gridcell', { name: 'from the page', exact: true }).waitFor();
+    await page.getByRole('gridcell', { name: 'answer', exact: true }).waitFor();
     expect(await page.content()).not.toContain(apiKey);
   });
 

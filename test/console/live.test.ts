@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
+import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
+import { describeConsole } from '../support/describeConsole.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('the live switch', program, (executablePath) => {
+describeConsole('the live switch', (open) => {
   let service: TestService;
   let proxy: TcpProxy;
   let pages: ConsoleBrowser;
@@ -20,14 +18,10 @@ describeWithServer('the live switch', program, (executablePath) => {
     service = await sharedTestService();
     proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(service.url).port) });
     // While nothing answers, browsers note each question that failed.
-    pages = await consoleBrowser(executablePath, `http://127.0.0.1:${proxy.port}`, /net::ERR/);
+    ({ pages } = await open({ service, at: `http://127.0.0.1:${proxy.port}`, expected: /net::ERR/ }));
     page = await pages.signedIn({ key: service.apiKey });
   });
-  afterAll(async () => {
-    await pages?.[Symbol.asyncDispose]();
-    await proxy?.close();
-    await service?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => proxy?.close());
 
   async function newStream() {
     project = await service.project();
@@ -55,8 +49,15 @@ describeWithServer('the live switch', program, (executablePath) => {
     expect(page.url()).toContain('live=on');
     await connected();
     await page.getByRole('grid').evaluate((element) => element.scrollTo(0, 1_600));
-    const names = () => page.getByRole('row').filter({ hasText: 'old' }).allInnerTexts();
-    await expect.poll(async () => (await names()).length).toBeGreaterThan(5);
+    await page.locator('[role=row][aria-rowindex="60"]').filter({ hasText: 'old' }).waitFor();
+    // Their elements have another order while the table scrolls.
+    const names = () =>
+      page
+        .getByRole('row')
+        .filter({ hasText: 'old' })
+        .evaluateAll((rows) =>
+          rows.map((row) => [Number(row.ariaRowIndex), row.textContent]).sort(([a], [b]) => Number(a) - Number(b)),
+        );
     const before = { names: await names(), box: await page.getByRole('grid').boundingBox() };
     await log(12, 'fresh');
     await fresh('12').waitFor();
@@ -87,10 +88,14 @@ describeWithServer('the live switch', program, (executablePath) => {
     await total('2 traces');
     await connected();
     await log(5, 'fine', { status_code: 200 });
-    await log(3, 'failed again', { status_code: 500 });
+    await log(3, 'failed again', { status_code: 500, metrics: { quality: 0.5 } });
     await fresh('3').click();
     await total('5 traces');
     await cell('failed again 0').waitFor();
+    // They are the first with this metric.
+    await page.getByLabel('Filter', { exact: true }).fill('metrics/quality > 0.1');
+    await page.keyboard.press('Enter');
+    await total('3 traces');
   });
 
   test('a lost connection is a banner, and what came meanwhile is counted when it is back', async () => {
@@ -107,6 +112,22 @@ describeWithServer('the live switch', program, (executablePath) => {
     await banner.waitFor({ state: 'detached' });
     await fresh('4').waitFor();
     await total('2 traces');
+  });
+
+  test('what is asked while the service is away is answered when it is back', async () => {
+    await newStream();
+    await log(3, 'first');
+    await show('');
+    await total('3 traces');
+    proxy.set('reset');
+    await page.getByLabel('Filter', { exact: true }).fill('name = "first 1"');
+    await page.keyboard.press('Enter');
+    const banner = page.getByText('The connection is lost');
+    await banner.waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    proxy.set('open');
+    await total('1 trace');
+    await banner.waitFor({ state: 'detached' });
   });
 
   test('the list of runs says when the newest record of each came', async () => {

@@ -1,16 +1,14 @@
-import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { sharedTestService } from '../support/sharedService.ts';
+import type { ConsoleBrowser } from '../support/consoleBrowser.ts';
+import { describeConsole } from '../support/describeConsole.ts';
+import { keepsRowsInPlace } from '../support/scrolledRows.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 const AGENTS = 100;
 const BELOW = 99;
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('the page of a trace of 10,000 spans', program, (executablePath) => {
+describeConsole('the page of a trace of 10,000 spans', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   let project: TestProject;
@@ -29,8 +27,7 @@ describeWithServer('the page of a trace of 10,000 spans', program, (executablePa
     };
   };
   beforeAll(async () => {
-    service = await sharedTestService();
-    pages = await consoleBrowser(executablePath, service.url);
+    ({ service, pages } = await open());
     project = await service.project();
     const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
     const spans = Array.from({ length: AGENTS }, (_, agent) => ({
@@ -47,10 +44,6 @@ describeWithServer('the page of a trace of 10,000 spans', program, (executablePa
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await page.goto(`${service.url}/console/p/${project.id}/traces/${trace}`);
   });
-  afterAll(async () => {
-    await using _service = service;
-    await pages?.[Symbol.asyncDispose]();
-  });
 
   const detail = (name: string) => page.getByRole('article', { name, exact: true });
   const row = (name: string) => page.getByRole('treegrid').getByRole('row', { name });
@@ -64,6 +57,14 @@ describeWithServer('the page of a trace of 10,000 spans', program, (executablePa
     const records = asked.filter((path) => /\/(?:traces|spans)\/[^/]+$/.test(path) && !path.includes('/console/'));
     expect(records.length).toBeLessThan(10);
     expect(asked.filter((path) => path.endsWith('/outline'))).toHaveLength(1);
+  });
+
+  test('while the tree scrolls no row is moved on the page', async () => {
+    await row('step 0').first().waitFor();
+    const tree = page.getByRole('treegrid');
+    expect(await keepsRowsInPlace(tree, 15 * 32)).toBe(true);
+    expect(await keepsRowsInPlace(tree, 15 * 32)).toBe(true);
+    await tree.evaluate((element) => element.scrollTo(0, 0));
   });
 
   test('the span that a key leads to has been read before', async () => {
@@ -92,5 +93,36 @@ describeWithServer('the page of a trace of 10,000 spans', program, (executablePa
     await page.getByText('11 found').waitFor();
     await page.reload();
     await page.getByText('11 found').waitFor();
+  });
+
+  test('names are found while somebody types and before the service has answered, and Enter leads to them', async () => {
+    await page.goto(`${service.url}/console/p/${project.id}/traces/${trace}`);
+    await page.getByText('10,000 spans').waitFor();
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+    await page.route('**/ids', async (route) => {
+      await mayAnswer;
+      await route.continue();
+    });
+    const find = page.getByLabel('Find in the trace');
+    await find.fill('AGENT 9');
+    await page.getByText('11 by name, searching').waitFor();
+    expect(new URL(page.url()).searchParams.get('find')).toBeNull();
+    await find.press('Enter');
+    await detail('agent agent 9').waitFor();
+    expect(new URL(page.url()).searchParams.get('find')).toBe('AGENT 9');
+    answer();
+    await page.getByText('11 found').waitFor();
+    await page.unroute('**/ids');
+    await find.fill('answer 4242 answer');
+    await page.getByText('1 found').waitFor();
+    await find.fill('');
+    await page.getByText('1 found').waitFor({ state: 'detached' });
+  });
+
+  test('a text that nearly all spans have is answered as their ids alone', async () => {
+    const answer = page.waitForResponse('**/spans/ids');
+    await page.getByLabel('Find in the trace').fill('question');
+    await page.getByText('9,900 found in names, inputs, outputs, errors').waitFor();
+    expect((await (await answer).body()).length).toBeLessThan(400_000);
   });
 });

@@ -1,30 +1,29 @@
-import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { axeViolationsInBothThemes, type ConsoleBrowser } from '../support/consoleBrowser.ts';
 import { type ConsoleOthers, consoleOthers } from '../support/consoleOthers.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
+import { describeConsole } from '../support/describeConsole.ts';
+import { openRow } from '../support/openRow.ts';
 import { startTestService } from '../support/service.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 const EMAIL = 'admin@example.com';
 const PASSWORD = 'A-Password-of-the-service-1';
 
-describeWithServer('the console', { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined }, (executablePath) => {
+describeConsole('the console', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   let others: ConsoleOthers;
   let project: TestProject;
   beforeAll(async () => {
-    service = await startTestService({ ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD });
-    pages = await consoleBrowser(executablePath, service.url);
+    // Browsers note that the text in the place of an id is refused.
+    ({ service, pages } = await open({
+      service: await startTestService({ ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }),
+      expected: /status of 422/,
+    }));
     others = consoleOthers(pages, service);
     project = await service.project();
     await logTraces();
-  });
-  afterAll(async () => {
-    await using _service = service;
-    await pages?.[Symbol.asyncDispose]();
   });
 
   const hostile = '<script>top.hacked = 1</script><img src=x onerror="top.hacked = 1">';
@@ -90,6 +89,18 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(CHROMIUM)
     expect(await page.getByLabel('Filter').inputValue()).toBe('status_code = 500');
   });
 
+  test('the code of a page is asked for while the session is, not behind it', async () => {
+    const page = await pages.signedIn({ key: service.apiKey });
+    const code = page.waitForRequest(/RecordsPage-[^/]*\.js$/);
+    await page.route('**/pages/session', async (route) => {
+      await code;
+      await route.continue();
+    });
+    await page.goto(`${service.url}/console/p/${project.id}/records`);
+    await page.getByRole('grid').waitFor();
+    await page.close();
+  });
+
   test('failures of a run are three steps from the first page; reload, Back and the link show the same', async () => {
     const page = await signedIn();
     await page.getByRole('link', { name: project.name }).click();
@@ -98,7 +109,7 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(CHROMIUM)
     await page.keyboard.type('status_code >= 400');
     await page.keyboard.press('Enter');
     await total(page, '15 traces');
-    await rows(page).filter({ hasText: 'answer 9' }).first().click();
+    await openRow(rows(page).filter({ hasText: 'answer 9' }).first());
     const panel = page.getByRole('complementary', { name: 'Record' });
     await panel.getByText('timed out').waitFor();
     await panel.getByText('1 of 15').waitFor();
@@ -127,6 +138,36 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(CHROMIUM)
       for (const name of ['Delete', 'To a queue'])
         expect([name, await other.getByRole('button', { name }).count()]).toEqual([name, 0]);
     });
+  });
+
+  test('the window is titled by what it shows and the project', async () => {
+    const page = await signedIn();
+    await expect.poll(() => page.title()).toBe('Projects · Assay');
+    await page.getByRole('link', { name: project.name }).click();
+    await expect.poll(() => page.title()).toBe(`Traces · ${project.name} · Assay`);
+    await page.getByRole('button', { name: 'Spans', exact: true }).click();
+    await expect.poll(() => page.title()).toBe(`Spans · ${project.name} · Assay`);
+    await openRow(rows(page).nth(1));
+    await page.getByRole('link', { name: 'Open the trace' }).click();
+    await expect.poll(() => page.title()).toMatch(/^answer \d+ · .* · Assay$/);
+    await page.goto(`${service.url}/console/nowhere`);
+    await expect.poll(() => page.title()).toBe('Not found · Assay');
+  });
+
+  test.each([
+    ['a project', () => '/p/nonsense/records'],
+    ['a trace', () => `/p/${project.id}/traces/nonsense`],
+    ['a session', () => `/p/${project.id}/sessions/nonsense`],
+    ['a run', () => `/p/${project.id}/records?run=nonsense`],
+    ['an experiment', () => `/p/${project.id}/records?experiment=00000000-0000-4000-8000-000000000000`],
+  ])('the address of %s that is none is a page that leads on', async (_what, at) => {
+    const page = await signedIn();
+    await page.goto(`${service.url}/console${at()}`);
+    await page.getByRole('heading', { name: 'Not found' }).waitFor();
+    await page.getByText('There is nothing here').waitFor();
+    expect(await page.getByText(/^Loading/).count()).toBe(0);
+    await page.getByRole('link', { name: 'All projects' }).click();
+    await page.getByRole('heading', { name: 'Projects' }).waitFor();
   });
 
   test('what cannot be read of a filter is shown at its place, and stays', async () => {
@@ -184,7 +225,7 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(CHROMIUM)
   test('a trace shows conversation, tool calls and whole numbers exactly; a hostile record does nothing', async () => {
     const page = await signedIn();
     await page.goto(`${recordsUrl()}?q=name+%3D+%22answer+3%22`);
-    await rows(page).nth(1).click();
+    await openRow(rows(page).nth(1));
     const panel = page.getByRole('complementary', { name: 'Record' });
     await panel.getByText(hostile).waitFor();
     expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
@@ -213,22 +254,37 @@ describeWithServer('the console', { name: 'chromium', path: existsSync(CHROMIUM)
     for (const each of [page, other]) await each.getByRole('heading', { name: 'Sign in to Assay' }).waitFor();
   });
 
-  describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
-    test.each([
-      ['sign-in', () => `${service.url}/console/sign-in`],
-      ['projects', () => `${service.url}/console/`],
-      ['records', recordsUrl],
-    ])('the page of %s has no violation that axe finds, at 1,440 and 320 px', async (name, url) => {
-      const page = name === 'sign-in' ? await pages.open(await pages.context({ colorScheme })) : await signedIn({ colorScheme });
-      for (const width of [1_440, 320]) {
-        await page.setViewportSize({ width, height: 900 });
-        await page.goto(url());
-        await (name === 'records' ? total(page, '150 traces') : page.getByRole('heading').first().waitFor());
-        expect(await axeViolations(page)).toEqual([]);
-        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-        expect(overflow).toBeLessThanOrEqual(0);
-      }
-    });
+  test('a session that was ended elsewhere leads to the sign-in, and from there back', async () => {
+    const page = await signedIn();
+    await page.goto(recordsUrl());
+    await total(page, '150 traces');
+    await page.getByLabel('Filter').fill('status_code = 500');
+    const body = new URLSearchParams({ username: EMAIL, password: PASSWORD });
+    const { access_token: token } = (await (await fetch(`${service.url}/login`, { method: 'POST', body })).json()) as {
+      access_token: string;
+    };
+    await fetch(`${service.url}/current_user/sessions`, { method: 'DELETE', headers: { Authorization: `Bearer ${token}` } });
+    await page.getByLabel('Filter').press('Enter');
+    await page.getByRole('heading', { name: 'Sign in to Assay' }).waitFor();
+    await pages.signInOn(page, { email: EMAIL, password: PASSWORD });
+    await total(page, '15 traces');
+  });
+
+  test.each([
+    ['sign-in', () => `${service.url}/console/sign-in`],
+    ['projects', () => `${service.url}/console/`],
+    ['records', recordsUrl],
+  ])('the page of %s has no violation that axe finds, in both themes at 1,440 and 320 px', async (name, url) => {
+    const options = { reducedMotion: 'reduce' } as const;
+    const page = name === 'sign-in' ? await pages.open(await pages.context(options)) : await signedIn(options);
+    for (const width of [1_440, 320]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.goto(url());
+      await (name === 'records' ? total(page, '150 traces') : page.getByRole('heading').first().waitFor());
+      expect(await axeViolationsInBothThemes(page)).toEqual({ light: [], dark: [] });
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect(overflow).toBeLessThanOrEqual(0);
+    }
   });
 
   test('files have a year and a policy; a missing one and a place below any path are answered', async () => {

@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { sharedTestService } from '../support/sharedService.ts';
+import type { ConsoleBrowser } from '../support/consoleBrowser.ts';
+import { describeConsole } from '../support/describeConsole.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 const MEGABYTES = 20;
@@ -19,19 +17,19 @@ const row = (n: number) => `{"id": "row ${n}", "big": 9007199254740993, "note": 
 const rows = Array.from({ length: (MEGABYTES * 1e6) / row(0).length }, (_, n) => row(n));
 const longText = 'All work and no play makes a long text.\n'.repeat((MEGABYTES * 1e6) / 40);
 const levels = 1_000;
+const oddJson =
+  '{"b": 1e400, "10": 0.1234567890123456789, "a": -9223372036854775809, "2": 1.50, "a": "again", "__proto__": {"x": null}, "": null}';
 
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('large and hostile inputs', program, (executablePath) => {
+describeConsole('large and hostile inputs', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   let project: TestProject;
   let page: Page;
-  const ids = { text: newId(), json: newId(), hostile: newId(), metadata: newId() };
+  const ids = { text: newId(), json: newId(), hostile: newId(), metadata: newId(), odd: newId() };
   const asked = new Set<string>();
 
   beforeAll(async () => {
-    service = await sharedTestService();
-    pages = await consoleBrowser(executablePath, service.url);
+    ({ service, pages } = await open());
     project = await service.project();
     const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
     const log = async (trace: object) => {
@@ -47,15 +45,12 @@ describeWithServer('large and hostile inputs', program, (executablePath) => {
       { type: 'tool', name: 'deep', input: nested, output: markdown, user_metadata: { [markdown]: markdown } },
     ];
     await log({ id: ids.hostile, name: markdown, input: markdown, output: markdown, spans });
+    await log({ id: ids.odd, name: 'odd', input: oddJson, output: 'ok' });
     page = await pages.signedIn({ key: service.apiKey });
     page.on('request', (request) => asked.add(new URL(request.url()).origin));
     page.on('dialog', () => pages.problems.push('a dialog'));
   });
-  afterAll(async () => {
-    expect([...asked]).toEqual([service.url]);
-    await pages?.[Symbol.asyncDispose]();
-    await service?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => expect([...asked]).toEqual([service.url]));
 
   const input = () => page.getByRole('article').getByRole('region', { name: 'Input' });
   const characters = () => page.evaluate('document.body.textContent.length') as Promise<number>;
@@ -97,6 +92,22 @@ describeWithServer('large and hostile inputs', program, (executablePath) => {
     expect(await characters()).toBeLessThan(SEEN);
     await tab('Text');
     expect(await characters()).toBeLessThan(SEEN);
+  });
+
+  test('JSON is shown as it is written: keys in their order, also one that comes twice, and numbers with all their digits', async () => {
+    await page.goto(`${service.url}/console/p/${project.id}/traces/${ids.odd}`);
+    await input().getByText('1e400').waitFor();
+    const shown = (await input().locator('div:not(:has(div))').allTextContents()).map((line) => line.replace(/^[▸▾] /, ''));
+    expect(shown).toEqual([
+      'b: 1e400',
+      '10: 0.1234567890123456789',
+      'a: -9223372036854775809',
+      '2: 1.50',
+      'a: "again"',
+      'x: null',
+      ': null',
+    ]);
+    await input().getByText('__proto__').waitFor();
   });
 
   test('metadata of 5 MB are cut, too', async () => {

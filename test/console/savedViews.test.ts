@@ -1,14 +1,11 @@
-import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { saveView } from '../../client/index.ts';
-import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { sharedTestService } from '../support/sharedService.ts';
+import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
+import { describeConsole } from '../support/describeConsole.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('saved views on the page of records', program, (executablePath) => {
+describeConsole('saved views on the page of records', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   let project: TestProject;
@@ -16,8 +13,7 @@ describeWithServer('saved views on the page of records', program, (executablePat
   let viewerKey: string;
 
   beforeAll(async () => {
-    service = await sharedTestService();
-    pages = await consoleBrowser(executablePath, service.url);
+    ({ service, pages } = await open());
     project = await service.project();
     const { body: stream } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
     const traces = Array.from({ length: 12 }, (_, index) => ({
@@ -34,10 +30,6 @@ describeWithServer('saved views on the page of records', program, (executablePat
     });
     viewerKey = (key.body as { api_key: string }).api_key;
     page = await pages.signedIn({ key: service.apiKey });
-  });
-  afterAll(async () => {
-    await using _service = service;
-    await pages?.[Symbol.asyncDispose]();
   });
 
   const at = (query = '') => `${service.url}/console/p/${project.id}/records${query}`;

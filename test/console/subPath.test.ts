@@ -1,24 +1,28 @@
-import { existsSync } from 'node:fs';
 import { createServer, type Server, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
+import type { ConsoleBrowser } from '../support/consoleBrowser.ts';
+import { describeConsole } from '../support/describeConsole.ts';
 import { startTestService } from '../support/service.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('a service below a path', program, (executablePath) => {
+describeConsole('a service below a path', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   let project: TestProject;
   const proxies: Server[] = [];
+  /** Paths of others that were asked for. */
+  const outside: string[] = [];
 
   /** A proxy that has the service below `/tools/assay`, and nothing else. */
   async function proxy(isStripping: boolean): Promise<string> {
     const server = createServer((request, response) => {
       const path = request.url ?? '';
-      if (!path.startsWith('/tools/assay')) return response.writeHead(418).end();
+      if (!path.startsWith('/tools/assay')) {
+        outside.push(path);
+        return response.writeHead(418).end();
+      }
       const { hostname, port } = new URL(service.url);
       const to = send(
         {
@@ -38,15 +42,15 @@ describeWithServer('a service below a path', program, (executablePath) => {
   }
 
   beforeAll(async () => {
-    service = await startTestService({ PUBLIC_URL: 'https://example.com/tools/assay' });
-    pages = await consoleBrowser(executablePath, service.url, /418/);
+    ({ service, pages } = await open({
+      service: await startTestService({ PUBLIC_URL: 'https://example.com/tools/assay' }),
+      expected: /418/,
+    }));
     project = await service.project();
     await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
   });
   afterAll(async () => {
-    await using _service = service;
     for (const one of proxies) one.close();
-    await pages?.[Symbol.asyncDispose]();
   });
 
   describe.each([
@@ -56,8 +60,10 @@ describeWithServer('a service below a path', program, (executablePath) => {
     test('the console signs in, stays signed in after a reload, and its cookie is of this path alone', async () => {
       const at = await proxy(isStripping);
       const page = await pages.open();
-      await page.goto(`${at}/`);
-      await page.waitForURL(`${at}/console/sign-in?**`);
+      for (const home of [at, `${at}/`]) {
+        await page.goto(home);
+        await page.waitForURL(`${at}/console/sign-in?**`);
+      }
       await pages.signInOn(page, { key: service.apiKey });
       await page.getByRole('link', { name: project.name }).click();
       await page.getByText('Nothing is logged here yet').waitFor();
@@ -68,6 +74,9 @@ describeWithServer('a service below a path', program, (executablePath) => {
         ['/tools/assay', 'Strict'],
       ]);
       expect(await page.context().cookies(new URL('/other', at).href)).toEqual([]);
+      await page.getByRole('link', { name: 'Assay' }).click();
+      await page.getByRole('link', { name: project.name }).waitFor();
+      expect(outside).toEqual([]);
     });
 
     test('the API document shows and calls the service there', async () => {
@@ -77,18 +86,17 @@ describeWithServer('a service below a path', program, (executablePath) => {
       expect(await page.locator('.servers select').inputValue()).toBe('/tools/assay');
     });
 
-    test('the login page of experiments, its form and where it leads are below the path', async () => {
+    test('old links of experiments, and the login that they led to, lead below the path', async () => {
       const at = await proxy(isStripping);
-      const experiment = `${at}/projects/${project.id}/experiments/${project.id}`;
-      const html = { Accept: 'text/html', 'Sec-Fetch-Site': 'none' };
-      const refused = await fetch(experiment, { headers: html, redirect: 'manual' });
-      const next = encodeURIComponent(`/projects/${project.id}/experiments/${project.id}`);
-      expect(refused.headers.get('location')).toBe(`/tools/assay/pages/login?next=${next}`);
-      const login = await (await fetch(new URL(refused.headers.get('location') as string, at), { headers: html })).text();
-      expect(login).toContain('action="/tools/assay/pages/login"');
-      const fields = new URLSearchParams({ api_key: service.apiKey, next: decodeURIComponent(next) });
-      const done = await fetch(`${at}/pages/login`, { method: 'POST', body: fields, headers: html, redirect: 'manual' });
-      expect([done.status, done.headers.get('location')]).toEqual([303, new URL(experiment).pathname]);
+      const experiment = `/projects/${project.id}/experiments/${project.id}`;
+      const led = async (path: string) => {
+        const answer = await fetch(`${at}${path}`, { headers: { Accept: 'text/html' }, redirect: 'manual' });
+        return [answer.status, answer.headers.get('location')];
+      };
+      const place = `/tools/assay/console/p/${project.id}/experiments/${project.id}`;
+      expect(await led(experiment)).toEqual([303, place]);
+      expect(await led(`/pages/login?next=${encodeURIComponent(experiment)}`)).toEqual([303, place]);
+      expect(await led('/pages/login')).toEqual([303, '/tools/assay/console/']);
     });
   });
 
@@ -99,9 +107,7 @@ describeWithServer('a service below a path', program, (executablePath) => {
     await pages.signInOn(page, { key: service.apiKey });
     await page.getByRole('link', { name: project.name }).waitFor();
     const elsewhere = createServer((_request, response) =>
-      response
-        .setHeader('Content-Type', 'text/html')
-        .end(`<a href="${at}/projects/${project.id}/experiments/${project.id}">go</a>`),
+      response.setHeader('Content-Type', 'text/html').end(`<a href="${at}/projects/${project.id}/experiments/${newId()}">go</a>`),
     );
     proxies.push(elsewhere);
     await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));

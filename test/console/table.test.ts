@@ -1,14 +1,11 @@
-import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
 import { consoleOthers } from '../support/consoleOthers.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { sharedTestService } from '../support/sharedService.ts';
+import { describeConsole } from '../support/describeConsole.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('the table of records', program, (executablePath) => {
+describeConsole('the table of records', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   let project: TestProject;
@@ -16,8 +13,7 @@ describeWithServer('the table of records', program, (executablePath) => {
   let stream: string;
 
   beforeAll(async () => {
-    service = await sharedTestService();
-    pages = await consoleBrowser(executablePath, service.url);
+    ({ service, pages } = await open());
     project = await service.project();
     const made = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
     stream = (made.body as { id: string }).id;
@@ -33,10 +29,6 @@ describeWithServer('the table of records', program, (executablePath) => {
     const body = { log_stream_id: stream, traces };
     expect((await service.request('POST', `/projects/${project.id}/traces`, body)).status).toBe(200);
     page = await pages.signedIn({ key: service.apiKey });
-  });
-  afterAll(async () => {
-    await using _service = service;
-    await pages?.[Symbol.asyncDispose]();
   });
 
   const show = (query = '') => page.goto(`${service.url}/console/p/${project.id}/records${query}`);
@@ -68,11 +60,20 @@ describeWithServer('the table of records', program, (executablePath) => {
     await consoleOthers(pages, service).openLink(project.id, link, (other) => total('2 traces', other));
   });
 
+  test.each(['cols={"a":1}', 'pin=5&sort={"by":1}', 'q={"a":[1]}&from=[]&to=true', 'kind=5&open={}&live=7'])(
+    'an address that says %s shows the table, as if that was not there',
+    async (odd) => {
+      await show(`?${odd}`);
+      await total('40 traces');
+      await cell('answer 39').waitFor();
+    },
+  );
+
   test('keys choose a cell of the open record and filter by it', async () => {
     await show();
     await row(0).click();
     await page.getByRole('grid').focus();
-    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
     await page.keyboard.press('f');
     await total('10 traces');
     expect(await filter().inputValue()).toBe('input = "question 3"');
@@ -84,7 +85,7 @@ describeWithServer('the table of records', program, (executablePath) => {
     await page.getByRole('columnheader', { name: 'Output' }).dragTo(page.getByRole('columnheader', { name: 'Name' }));
     await expect
       .poll(heads)
-      .toEqual(['', 'Time', 'Output', 'Name', 'Input', 'Status', 'Latency', 'Tokens in', 'Tokens out', 'Cost']);
+      .toEqual(['', 'Time', 'Output', 'Name', 'Status', 'Input', 'Latency', 'Tokens in', 'Tokens out', 'Cost']);
     await page.reload();
     await total('40 traces');
     expect((await heads())[2]).toBe('Output');
@@ -96,8 +97,8 @@ describeWithServer('the table of records', program, (executablePath) => {
     const edge = page.getByRole('separator', { name: 'Width of Name' });
     const width = async () => Number(await edge.getAttribute('aria-valuenow'));
     const before = await width();
+    await edge.hover({ position: { x: 4, y: 8 } }); // waits until it stays where it is
     const box = (await edge.boundingBox()) as { x: number; y: number };
-    await page.mouse.move(box.x + 4, box.y + 8);
     await page.mouse.down();
     await page.mouse.move(box.x + 64, box.y + 8, { steps: 3 });
     await page.mouse.up();

@@ -1,15 +1,12 @@
-import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
 import { consoleOthers } from '../support/consoleOthers.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { sharedTestService } from '../support/sharedService.ts';
+import { describeConsole } from '../support/describeConsole.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 const dot = `data:image/png;base64,${'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='}`;
-const program = { name: 'chromium', path: existsSync(CHROMIUM) ? CHROMIUM : undefined };
-describeWithServer('the page of a trace', program, (executablePath) => {
+describeConsole('the page of a trace', (open) => {
   let service: TestService;
   let pages: ConsoleBrowser;
   let project: TestProject;
@@ -18,8 +15,7 @@ describeWithServer('the page of a trace', program, (executablePath) => {
   const asked = new Set<string>();
 
   beforeAll(async () => {
-    service = await sharedTestService();
-    pages = await consoleBrowser(executablePath, service.url);
+    ({ service, pages } = await open());
     project = await service.project();
     const { body: stream } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
     const run = (stream as { id: string }).id;
@@ -65,10 +61,6 @@ describeWithServer('the page of a trace', program, (executablePath) => {
     [trace = ''] = (logged.body as { trace_ids: string[] }).trace_ids;
     page = await pages.signedIn({ key: service.apiKey }, { permissions: ['clipboard-read', 'clipboard-write'] });
     page.on('request', (request) => asked.add(new URL(request.url()).origin));
-  });
-  afterAll(async () => {
-    await using _service = service;
-    await pages?.[Symbol.asyncDispose]();
   });
 
   const show = async (query = '') => {

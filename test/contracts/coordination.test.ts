@@ -12,7 +12,7 @@ import { describeWithServer } from '../support/describeWithServer.ts';
 import { type Answer, fails, late, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { type RedisServer, redisProgram, startRedisServer } from '../support/redisServer.ts';
 
-/** What every coordination promises. `open` gives what several processes of one service would have, one each. */
+/** Tests the promises of every coordination. `open` gives what several processes of one service would have, one each. */
 function contract(open: (processes: number) => Promise<Coordination[]>): void {
   let opened: Coordination[] = [];
   const processes = async (count: number): Promise<[Coordination, ...Coordination[]]> => {

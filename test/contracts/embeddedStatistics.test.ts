@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
 import { clearDead } from '../../shared/stores/postgres/statistics.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
 

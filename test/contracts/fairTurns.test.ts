@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { onBehalfOf } from '../../shared/accounts/currentCaller.ts';
+import { onBehalfOf } from '../../shared/concurrency/currentCaller.ts';
 import { freeTurn, threadCpuMs } from '../../shared/concurrency/freeTurn.ts';
 import { whilePresent } from '../../shared/concurrency/presentCallers.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
@@ -106,19 +106,22 @@ async function longWork(caller: string | undefined): Promise<number> {
   return performance.eventLoopUtilization().idle - idle;
 }
 
+/** Milliseconds that the event loop waits at most where work leaves no time to others: on a busy machine it waits for its turn, too. */
+const BUSY_MS = 150;
+
 test('long work leaves two thirds of the time to callers who are there, and none where there are none', async () => {
-  expect(await longWork('ada')).toBeLessThan(50);
+  expect(await longWork('ada')).toBeLessThan(BUSY_MS);
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const request = whilePresent('bob', () => answered);
   expect(await longWork('ada')).toBeGreaterThan(250);
   // What the service does by itself is for everybody.
-  expect(await longWork(undefined)).toBeLessThan(50);
+  expect(await longWork(undefined)).toBeLessThan(BUSY_MS);
   answer();
   await request;
   // Whoever was answered a moment ago comes again.
   const [first] = await Promise.all([longWork('ada'), longWork('ada')]);
   expect(first).toBeGreaterThan(20);
-  expect(await longWork('ada')).toBeLessThan(50);
+  expect(await longWork('ada')).toBeLessThan(BUSY_MS);
 });
 
 test('after a long statement of the embedded Postgres its caller leaves time to others, where there are others', async () => {

@@ -8,7 +8,7 @@ import type { PageOf } from '../../shared/accounts/accountStore.ts';
 import type { AssetViewer } from '../../shared/assets/assetAccess.ts';
 import { annotationQueues } from '../../shared/stores/postgres/annotationQueues.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
-import type { Database } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
 import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
 import { postgresExperiments } from '../../shared/stores/postgres/experimentStore.ts';
 import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';

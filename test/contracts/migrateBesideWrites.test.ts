@@ -16,9 +16,7 @@ const FORMER = [
   'DROP TABLE deleted_records',
 ];
 
-test('over servers several processes migrate the tables while those of the former release write and read: each row is there', {
-  timeout: 60_000,
-}, async () => {
+test('over servers several processes migrate the tables while those of the former release write and read: each row is there', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-migrate-'));
   const server = await startClickHouseServer({ dataDir });
   const processes = [1, 2, 3].map(() => openClickHouse({ url: server.url }));

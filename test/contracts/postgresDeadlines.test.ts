@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../shared/config/config.ts';
 import { openStores } from '../../shared/stores/open.ts';
-import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
-import { startTcpProxy } from '../support/tcpProxy.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
 
 const unavailable = { code: 'Unavailable', retryAfterSeconds: 2 };
 
@@ -123,25 +124,68 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
     expect(await names()).toEqual(['kept']);
   });
 
-  test('locks of a transaction whose connection broke are free at once, whether the server hears of it or not', async () => {
-    const proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(server.url).port) }, 60_000);
-    const url = new URL(server.url);
-    url.port = String(proxy.port);
-    await using opened = new AsyncDisposableStack();
-    opened.defer(() => proxy.close());
-    const behind = await openDatabase({ url: url.href });
-    opened.defer(() => behind.close());
-    const broken = behind.transaction(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock(2)');
-      proxy.set('reset');
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      await tx.query('SELECT 1');
+  describe('a transaction whose connection broke, of which the server does not hear', () => {
+    let proxy: TcpProxy;
+    let behind: Database;
+    beforeAll(async () => {
+      proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(server.url).port) }, 60_000);
+      const url = new URL(server.url);
+      url.port = String(proxy.port);
+      behind = await openDatabase({
+        url: url.href,
+        connections: 3,
+        limits: { statementMs: 15_000, silentMs: 18_000, idleMs: 500 },
+      });
     });
-    await expect(broken).rejects.toMatchObject(unavailable);
-    const isFree = async () => (await database.maybeOne('SELECT pg_try_advisory_lock(2) AS is'))?.is;
-    expect(await isFree()).toBe(false);
-    proxy.set('open');
-    await expect.poll(isFree, { timeout: 2_000 }).toBe(true);
+    afterAll(async () => {
+      await behind?.close();
+      await proxy?.close();
+    });
+
+    /** Breaks its connection, for longer than a transaction may idle. */
+    const breakLinks = async () => {
+      proxy.set('reset');
+      await new Promise((resolve) => setTimeout(resolve, 600));
+    };
+
+    test('its locks are free at once, though every connection of the pool waits for them', async () => {
+      // It does not idle: the server would leave it its lock for 15 s.
+      const broken = behind.transaction((tx) => tx.query('SELECT pg_advisory_xact_lock(2), pg_sleep(15)'));
+      const isFree = async () => (await database.maybeOne('SELECT pg_try_advisory_lock(2) AS is, pg_advisory_unlock(2)'))?.is;
+      await expect.poll(isFree).toBe(false);
+      const ended = expect(broken).rejects.toMatchObject(unavailable);
+      await breakLinks();
+      await ended;
+      expect(await isFree()).toBe(false);
+      proxy.set('open');
+      await Promise.all(Array.from({ length: 3 }, () => behind.transaction((tx) => tx.query('SELECT pg_advisory_xact_lock(2)'))));
+    });
+
+    test('it is ended while it waits for a lock itself: it would hold it in turn', async () => {
+      const holding = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      const held = openDatabase({ url: server.url }).then(async (other) => {
+        await other.transaction(async (tx) => {
+          await tx.query('SELECT pg_advisory_xact_lock(3)');
+          holding.resolve();
+          await release.promise;
+        });
+        await other.close();
+      });
+      await holding.promise;
+      const waiting = async () =>
+        (await database.maybeOne("SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))?.n;
+      const broken = behind.transaction((tx) => tx.query('SELECT pg_advisory_xact_lock(3)'));
+      const ended = expect(broken).rejects.toMatchObject(unavailable);
+      await expect.poll(waiting).toBe(1);
+      await breakLinks();
+      await ended;
+      expect(await waiting()).toBe(1);
+      proxy.set('open');
+      await expect.poll(waiting, { timeout: 5_000 }).toBe(0);
+      release.resolve();
+      await held;
+    });
   });
 
   test('an idle connection that breaks is heard of, and made anew', async () => {

@@ -63,7 +63,7 @@ const stored = (...ids: string[]) =>
     ids.map((id) => ({ id, created_at: createdAt })),
   );
 
-/** Which look-ups a write makes. */
+/** Returns which look-ups a write makes. */
 async function lookUps(...changes: RecordChange[]): Promise<string[]> {
   asked = [];
   await writer.write(run, changes);

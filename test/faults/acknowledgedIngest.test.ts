@@ -22,9 +22,7 @@ async function start(): Promise<{ url: string; child: ChildProcess }> {
   return { url: `http://127.0.0.1:${JSON.parse(line).port}`, child };
 }
 
-test('every acknowledged trace is there, whole and once, after the process was killed amid writes', {
-  timeout: 60_000,
-}, async () => {
+test('every acknowledged trace is there, whole and once, after the process was killed amid writes', async () => {
   const [projectId, runId] = [newId(), newId()];
   const acknowledged: string[] = [];
   for (let kill = 0; kill < 3; kill++) {

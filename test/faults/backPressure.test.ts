@@ -45,9 +45,7 @@ interface Counters {
   process: { refused_requests: number; bytes_under_way: number; bytes_limit: number; bytes_waiting: number };
 }
 
-test('while the store stands still a flood is refused with 429, memory stays flat, and what was accepted is stored or rejected', {
-  timeout: 60_000,
-}, async () => {
+test('while the store stands still a flood is refused with 429, memory stays flat, and what was accepted is stored or rejected', async () => {
   const { url, say, residentBytes } = await startStalled();
   const [projectId, runId] = [newId(), newId()];
   const at = `${url}/projects/${projectId}`;
@@ -134,9 +132,7 @@ test('while the store stands still a flood is refused with 429, memory stays fla
   expect(highest - before).toBeLessThan(200 * MiB);
 });
 
-test('a sender that is refused and sends on for long, without looking at the answer, reads it all the same', {
-  timeout: 60_000,
-}, async () => {
+test('a sender that is refused and sends on for long, without looking at the answer, reads it all the same', async () => {
   const { url } = await startStalled();
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

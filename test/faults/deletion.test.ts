@@ -562,7 +562,7 @@ describe('deleted records', () => {
   });
 });
 
-test('a deletion amid which the process is killed is finished by the next one, whole', { timeout: 120_000 }, async () => {
+test('a deletion amid which the process is killed is finished by the next one, whole', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'assay-deletion-killed-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const script = new URL('../support/deletionProcess.ts', import.meta.url).pathname;
@@ -622,9 +622,7 @@ describe('rows of a running experiment', () => {
     return { process, run, log, at, rows: [row] as unknown as Parameters<RowLog['write']>[1], id: row.id };
   }
 
-  test('that were deleted are not run again by a retry, nor brought back by a worker that was taken for dead', {
-    timeout: 60_000,
-  }, async () => {
+  test('that were deleted are not run again by a retry, nor brought back by a worker that was taken for dead', async () => {
     const { process, run, log, at, rows, id } = await running();
     await log.write(at(1), rows, attemptNumber(1, 0, 1));
     expect(await process.deleteTraces(run, [id])).toBe(2);

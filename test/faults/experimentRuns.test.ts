@@ -125,9 +125,7 @@ describe('rows that fail', () => {
     ]);
   });
 
-  test('a row that loops, and one that never answers, end at their time limit; the others are untouched', {
-    timeout: 60_000,
-  }, async () => {
+  test('a row that loops, and one that never answers, end at their time limit; the others are untouched', async () => {
     const one = await experiment('loops');
     const records = questions(40).map((row, index) =>
       index === 5 ? { input: 'loop' } : index === 12 ? { input: 'hang' } : index === 20 ? { input: 'fail' } : row,
@@ -229,9 +227,7 @@ describe('rows that fail', () => {
   });
 });
 
-test('code scores what is recorded while another row still runs, and no judge is asked; a pause and the end are as ever', {
-  timeout: 60_000,
-}, async () => {
+test('code scores what is recorded while another row still runs, and no judge is asked; a pause and the end are as ever', async () => {
   const gate = Promise.withResolvers<void>();
   await using endpoint = await model('gated', async (request, response) => {
     if (request.text.includes('"q399"')) await gate.promise;
@@ -257,9 +253,7 @@ test('code scores what is recorded while another row still runs, and no judge is
 });
 
 describe('steering', () => {
-  test('a cancel at the half stops new calls within 2 s and keeps what is recorded; a new start runs only the rest', {
-    timeout: 60_000,
-  }, async () => {
+  test('a cancel at the half stops new calls within 2 s and keeps what is recorded; a new start runs only the rest', async () => {
     await using endpoint = await model('cancelled', late(200, says('done')));
     const one = await experiment('cancelled at the half', { metrics: ['exact_match'] });
     await one.start({ runner: prompt('cancelled'), records: questions(200), concurrency: 10 });
@@ -278,9 +272,7 @@ describe('steering', () => {
     expect(await one.traces()).toHaveLength(200);
   });
 
-  test('a paused run starts nothing, lets long rows end however long they take, and goes on where it was', {
-    timeout: 60_000,
-  }, async () => {
+  test('a paused run starts nothing, lets long rows end however long they take, and goes on where it was', async () => {
     const before = (await executions('slower')).length;
     const one = await experiment('paused');
     await one.start({ runner: module('slower'), records: questions(12), concurrency: 4 });
@@ -295,9 +287,7 @@ describe('steering', () => {
     expect((await executions('slower')).length - before).toBe(12);
   });
 
-  test('resumed while rows from before the pause still run, it goes on, gives no row up and does not stay paused', {
-    timeout: 60_000,
-  }, async () => {
+  test('resumed while rows from before the pause still run, it goes on, gives no row up and does not stay paused', async () => {
     const before = (await executions('slower')).length;
     const one = await experiment('resumed at once');
     await one.start({ runner: module('slower'), records: questions(8), concurrency: 4 });
@@ -313,7 +303,7 @@ describe('steering', () => {
     expect((await executions('slower')).length - before).toBe(8);
   });
 
-  test("a caller's process that waits for rows hears of a pause at once", { timeout: 120_000 }, async () => {
+  test("a caller's process that waits for rows hears of a pause at once", async () => {
     const one = await experiment('paused while it waits');
     const process = crypto.randomUUID();
     await one.start({ runner: { kind: 'caller_function' }, process, records: questions(1) });
@@ -351,9 +341,7 @@ describe('steering', () => {
     expect(await one.end()).toMatchObject({ state: 'cancelled' });
   });
 
-  test('the endpoint never sees more calls at once than allowed, also after a change, and no row is given up for it', {
-    timeout: 60_000,
-  }, async () => {
+  test('the endpoint never sees more calls at once than allowed, also after a change, and no row is given up for it', async () => {
     await using endpoint = await model('narrow', late(150, says('ok')));
     const one = await experiment('changed concurrency');
     await one.start({ runner: prompt('narrow'), records: questions(400), concurrency: 12 });
@@ -389,9 +377,7 @@ describe('running again', () => {
     expect(traces.filter(({ metric_info }) => metric_info?.exact_match?.status_type !== 'success')).toEqual([]);
   });
 
-  test('scores alone are computed without running a row: what failed, and what other settings judged', {
-    timeout: 60_000,
-  }, async () => {
+  test('scores alone are computed without running a row: what failed, and what other settings judged', async () => {
     let verdict = false;
     const judged: Answer = (request, response) =>
       request.text.includes('impartial evaluator') && !verdict && request.text.includes('q3')
@@ -540,9 +526,7 @@ describe('running again', () => {
     expect(outputs).toEqual(questions(6).map(({ input }, row) => [input, row === 1 || row === 4 ? 'second' : 'first']));
   });
 
-  test('of a metric that failed, is stale or missing, the scores alone are computed, or the rows run again', {
-    timeout: 120_000,
-  }, async () => {
+  test('of a metric that failed, is stale or missing, the scores alone are computed, or the rows run again', async () => {
     let fails3 = true;
     const judged: Answer = (request, response) =>
       request.text.includes('impartial evaluator') && fails3 && request.text.includes('q3')

@@ -53,7 +53,7 @@ test('rows that have ended are not in flight, but a paused run with none running
       // The first row is written while the others still run; they end before it is recorded.
       run: async ({ ordinal }: { ordinal: number }) => {
         await (ordinal > 0 ? writing.promise : new Promise(setImmediate));
-        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1 };
+        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1, attempts: 1 };
       },
       close: async () => undefined,
     },
@@ -89,7 +89,7 @@ test('no more rows are said to run than have a slot, however many wait to be rec
     runner: {
       async run() {
         begun++;
-        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1 };
+        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1, attempts: 1 };
       },
       close: async () => undefined,
     },
@@ -120,7 +120,7 @@ test('a chunk of which one row hangs gives its place to the next one', async () 
       // It ends when its chunk has said that it takes no further row: a chunk that waits for it never would.
       run: async ({ ordinal }: { ordinal: number }) => {
         if (ordinal === 1) await handedOver.promise;
-        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1 };
+        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1, attempts: 1 };
       },
       close: async () => undefined,
     },
@@ -199,7 +199,7 @@ describe('a result that the store does not take', () => {
       },
       attempts: { note: () => undefined, flush: async () => undefined },
       runner: {
-        run: async (row) => ({ output: `answer to ${row.input}`, spans: [], startedAt: new Date(), durationNs: 1 }),
+        run: async (row) => ({ output: `answer to ${row.input}`, spans: [], startedAt: new Date(), durationNs: 1, attempts: 1 }),
         close: async () => undefined,
       },
       memory: new RowMemory(1_000),
@@ -255,6 +255,7 @@ describe('a result that the store does not take', () => {
       const run = aRun();
       const taken: Record<string, string> = {};
       const log = {
+        recorded: async () => new Map(),
         async write(_run: ExperimentRun, traces: Written) {
           write(traces);
           for (const { input, output, error_message } of traces) taken[input as string] = error_message || (output as string);
@@ -270,7 +271,13 @@ describe('a result that the store does not take', () => {
         }
       };
       const rows = await rowsOf(run, 0, 3);
-      const result = (input: string) => ({ output: `answer to ${input}`, spans: [], startedAt: new Date(), durationNs: 1 });
+      const result = (input: string) => ({
+        output: `answer to ${input}`,
+        spans: [],
+        startedAt: new Date(),
+        durationNs: 1,
+        attempts: 1,
+      });
       const ended = rows.map((row) => ({ row, result: result(row.input) }));
       await recordRows({ log, untilStored: again }, run, 1, never)(ended);
       return taken;
@@ -294,9 +301,12 @@ describe('a result that the store does not take', () => {
     test('a result too large for an insert is recorded without its content', async () => {
       const run = aRun();
       const written: Written[] = [];
-      const log = { write: async (_run: ExperimentRun, traces: Written) => void written.push(traces) };
+      const log = {
+        recorded: async () => new Map(),
+        write: async (_run: ExperimentRun, traces: Written) => void written.push(traces),
+      };
       const [row] = await rowsOf(run, 0, 1);
-      const result = { output: 'x'.repeat(70_000_000), spans: [], startedAt: new Date(), durationNs: 1 };
+      const result = { output: 'x'.repeat(70_000_000), spans: [], startedAt: new Date(), durationNs: 1, attempts: 1 };
       await recordRows({ log, untilStored: (operation) => operation() }, run, 1, never)([{ row: row as ExperimentRow, result }]);
       expect(written[0]).toMatchObject([{ output: null, error_message: expect.stringContaining('at most 64 MB') }]);
     });

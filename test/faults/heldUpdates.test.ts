@@ -40,9 +40,7 @@ async function recordOf(run: RunRef, id: string) {
   return (await store.records(run, await store.keys(run, [id])))[0];
 }
 
-test('an update that was applied and could not be released is not applied again, nor to a record that is logged anew', {
-  timeout: 120_000,
-}, async () => {
+test('an update that was applied and could not be released is not applied again, nor to a record that is logged anew', async () => {
   const run = await stores.run();
   const dying = stores.processOf({ held: (real) => ({ ...real, release: () => Promise.reject(new Error('killed')) }) });
   const next = stores.processOf();

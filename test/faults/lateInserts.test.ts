@@ -144,9 +144,6 @@ describeWithServer('an insert that comes to the record store after what it is of
 
   test.for(cases)(
     'of %s, into %s, after its %s was deleted: leaves nothing when its process %s',
-    {
-      timeout: 120_000,
-    },
     async ([written, table, deleted, fate]) => {
       const began = Date.now();
       const [late, other] = [await lateProcess(), stores.processOf()];
@@ -179,7 +176,7 @@ describeWithServer('an insert that comes to the record store after what it is of
     },
   );
 
-  test('leaves what was logged again under the ids, and what was deleted long ago', { timeout: 60_000 }, async () => {
+  test('leaves what was logged again under the ids, and what was deleted long ago', async () => {
     const began = Date.now();
     const process = stores.processOf();
     const run = await stores.run();
@@ -196,7 +193,7 @@ describeWithServer('an insert that comes to the record store after what it is of
     expect(await late.runs(0)).toEqual([]);
   });
 
-  test('is removed however late its process comes back to a deleted run', { timeout: 60_000 }, async () => {
+  test('is removed however late its process comes back to a deleted run', async () => {
     const began = Date.now();
     const [late, other] = [await lateProcess(), stores.processOf()];
     onTestFinished(() => late.close());

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ServiceClient } from '../../client/http.ts';
-import { createLogStream, createProject, type LiveRecords, liveRecords } from '../../client/index.ts';
+import { createExperiment, createLogStream, createProject, type LiveRecords, liveRecords } from '../../client/index.ts';
 import { serviceToKill } from '../support/serviceToKill.ts';
 
 const host = serviceToKill();
@@ -31,11 +31,16 @@ test('a stop ends live streams at once, and the client goes on where they ended,
   const raw = await fetch(`${service.url}/projects/${projectId}/live_records?log_stream_id=${logStreamId}`, {
     headers: { 'Service-API-Key': service.apiKey },
   });
+  const { id: experimentId } = await createExperiment({ client, projectId, experimentName: 'watched' });
+  const rawProgress = await fetch(`${service.url}/projects/${projectId}/experiments/${experimentId}/live_progress`, {
+    headers: { 'Service-API-Key': service.apiKey },
+  });
   expect((await events.next()).value).toMatchObject({ num_records: { traces: 2 } });
 
   const begun = performance.now();
   const stopped = service.kill('SIGTERM');
-  expect(await raw.text()).toMatch(/event: end\ndata: \{"status":503,"detail":"the service is stopping[^"]*"\}\n\n$/);
+  for (const stream of [raw, rawProgress])
+    expect(await stream.text()).toMatch(/event: end\ndata: \{"status":503,"detail":"the service is stopping[^"]*"\}\n\n$/);
   expect(performance.now() - begun).toBeLessThan(END_MS);
   await stopped;
   const again = await host.start();
@@ -48,4 +53,4 @@ test('a stop ends live streams at once, and the client goes on where they ended,
   expect(await until(7)).toEqual({ traces: 7, total: 9 });
   left.abort();
   expect((await events.next()).done).toBe(true);
-}, 120_000);
+});

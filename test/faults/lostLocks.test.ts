@@ -94,9 +94,7 @@ describeWithServer('a process that loses its locks while it writes', postgresPro
     expect(await outputs(run, fresh)).toEqual(['fresh']);
   });
 
-  test('locks that are in use outlive the time after which idle transactions end; others write meanwhile', {
-    timeout: 60_000,
-  }, async () => {
+  test('locks that are in use outlive the time after which idle transactions end; others write meanwhile', async () => {
     const { held, store } = heldBlock(false);
     const [slow, other] = [over.processOf({ store }), over.processOf()];
     const [run, free] = [await over.run(), await over.run()];

@@ -38,9 +38,7 @@ const overloaded = (answer: Answer) => {
   expect(answer.body).toMatchObject({ error_code: 1053, standard_error: { retriable: true } });
 };
 
-test('an engine without memory for an insert is 503 with Retry-After, for traces and for spans of OpenTelemetry', {
-  timeout: 60_000,
-}, async () => {
+test('an engine without memory for an insert is 503 with Retry-After, for traces and for spans of OpenTelemetry', async () => {
   const { projectId, runId } = { projectId: newId(), runId: newId() };
   const big = 'x'.repeat(50_000_000);
   const path = `/projects/${projectId}/traces`;

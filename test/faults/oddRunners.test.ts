@@ -250,9 +250,7 @@ test("an odd result of a caller's function costs no other its record", async () 
   });
 });
 
-test('the tries of a call stand with its span; a row that fails carries its time, and one without a call is in no average', {
-  timeout: 60_000,
-}, async () => {
+test('the tries of a call stand with its span; a row that fails carries its time, and one without a call is in no average', async () => {
   const endpoint = await startModelEndpoint();
   await modelAt(client, 'unsteady', endpoint.url, ['unsteady']);
   endpoint.next(fails(500), fails(503));

@@ -47,4 +47,4 @@ test('a trace that waits for its root is opened after a SIGKILL, and the root ta
     await process?.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true });
   }
-}, 300_000);
+});

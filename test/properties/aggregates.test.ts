@@ -7,12 +7,12 @@ import { sumUp } from '../../shared/experiments/sumUp.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { aggregate, rollUp } from '../../shared/metrics/aggregate.ts';
 import { failedRowsOf, figuresOf, type RowOfMetric } from '../../shared/metrics/metricFigures.ts';
-import { percentile } from '../../shared/metrics/percentile.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import type { FindColumn } from '../../shared/records/findColumn.ts';
 import { rolledUp } from '../../shared/records/metricTimeline.ts';
 import { aggregateTraces } from '../../shared/records/traceGraph.ts';
 import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
+import { percentile } from '../../shared/statistics/percentile.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/reads/metricTimeline.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
 import { systemAggregates } from '../../shared/stores/clickhouse/reads/systemAggregates.ts';
@@ -111,6 +111,7 @@ describe('one roll-up', () => {
         const settled = await settleRun(
           {
             deleteStraySpans: async () => 0,
+            sandbox: { aggregate: async () => ({ values: {} }) },
             systemAggregates: async () => ({}),
             usage: async () => noUsage,
             values: service.metricValues,
@@ -172,6 +173,7 @@ describe('one count of what is not there', () => {
       const scale = { direction: 'higher', range: { min: -1, max: 5 } } as const;
       const stored = await sumUp(
         {
+          sandbox: { aggregate: async () => ({ values: {} }) },
           systemAggregates: async () => ({}),
           usage: async () => noUsage,
           values: service.metricValues,

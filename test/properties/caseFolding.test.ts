@@ -7,7 +7,7 @@ import { foldCase } from '../../shared/identifiers/foldCase.ts';
 import { contains } from '../../shared/metrics/contains.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { createBinder, textCondition } from '../../shared/stores/postgres/conditions.ts';
-import type { Database } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 /** Texts of one line differ in case alone. */

@@ -1,8 +1,8 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import { editDistance } from '../../shared/identifiers/editDistance.ts';
 import { bleu } from '../../shared/metrics/bleu.ts';
 import { contains } from '../../shared/metrics/contains.ts';
-import { editDistance } from '../../shared/metrics/editDistance.ts';
 import type { Metric, Score } from '../../shared/metrics/metric.ts';
 import { rouge } from '../../shared/metrics/rouge.ts';
 import { scoreRecord } from '../../shared/metrics/scoreRecord.ts';

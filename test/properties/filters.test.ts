@@ -82,7 +82,7 @@ const time = (step: number) =>
     .slice(0, 6)}Z`;
 const pick = <T>(from: readonly T[], at: number): T => from[((at % from.length) + from.length) % from.length] as T;
 
-/** Which row of a dataset a trace ran: of a dataset, of a list of records, or of none. */
+/** Returns which row of a dataset a trace ran: of a dataset, of a list of records, or of none. */
 const rowOf = (n: number) => ({
   dataset_row_id: n % 5 === 0 ? null : derivedId('record', n % 3),
   dataset_version: n % 3 === 0 ? pick([1, 7, 500], n) : null,

@@ -1,21 +1,15 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import {
-  type ComparedChange,
-  decideDrop,
-  decideLimit,
-  decideScored,
-  type GateStatus,
-  levelOfEach,
-  worstStatus,
-} from '../../shared/gate/gateDecision.ts';
+import { type ComparedChange, decideDrop, decideLimit, decideScored, worstStatus } from '../../shared/gate/gateDecision.ts';
 import { scoredRows, warningOfScores } from '../../shared/gate/scoredRows.ts';
 import { countDifferences, momentsOf } from '../../shared/statistics/differences.ts';
+import { levelOfEach } from '../../shared/statistics/levelOfEach.ts';
 import { pairedTests } from '../../shared/statistics/pairedTest.ts';
+import type { GateStatus } from '../../shared/wire/experimentGate.ts';
 
 const SEED = 3;
 
-/** What the statistics of a comparison say of these differences. */
+/** Returns what the statistics of a comparison say of these differences. */
 function changeOf(
   differences: readonly number[],
   level: number,

@@ -48,7 +48,7 @@ const stable = (tree: unknown): unknown =>
   JSON.parse(JSON.stringify(tree, (key, value) => (volatile.has(key) ? undefined : value)));
 
 const shape = fc.array(fc.nat({ max: 50 }), { minLength: 1, maxLength: 8 });
-/** Which piece is sent at each step: every one at least once, in any order, some again. */
+/** Returns which piece is sent at each step: every one at least once, in any order, some again. */
 const order = (count: number) =>
   fc
     .tuple(

@@ -51,7 +51,7 @@ const json = fc.letrec<{ value: [string, unknown] }>((tie) => ({
   ),
 })).value;
 
-/** What was parsed, in the same form. */
+/** Returns what was parsed, in the same form. */
 function meant(value: unknown): unknown {
   if (typeof value === 'number') return { number: Object.is(value, -0) ? '-0' : String(value) };
   if (value instanceof ExactNumber) return { number: String(value) };

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fc, test } from '@fast-check/vitest';
-import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test as plainTest, vi } from 'vitest';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
@@ -128,6 +128,7 @@ test.prop([fc.array(action, { minLength: 2, maxLength: 30 })], { numRuns: 500 })
         journal,
         clock: new VersionClock(() => new Date()),
         write: (_run, { id, update }) => write(id, update.output as number),
+        find: async () => [],
         isTaken: () => false,
         onLost(err) {
           throw err;
@@ -154,7 +155,7 @@ test.prop([fc.array(action, { minLength: 2, maxLength: 30 })], { numRuns: 500 })
         } else {
           const id = `record ${one.id}`;
           const change = { action: 'update' as const, id, of: 'trace' as const, update: { output: ++value } };
-          if (one.do === 'update' && process.noted.add(run, change)) answered.set(id, value);
+          if (one.do === 'update' && (await process.noted.add(run, change))) answered.set(id, value);
           else {
             const writing = (async () => {
               await process.noted.settledBefore(run, [change]);
@@ -182,3 +183,50 @@ test.prop([fc.array(action, { minLength: 2, maxLength: 30 })], { numRuns: 500 })
     }
   },
 );
+
+/** Updates as of a process that has just started, over a store that has the traces `stored`. */
+function startedNoting(stored: readonly string[]) {
+  const looks: (readonly string[])[] = [];
+  const looking = { ends: Promise.resolve() };
+  const noted = new NotedUpdates({
+    journal: { left: [], append() {}, cut: () => () => {} },
+    clock: new VersionClock(() => new Date()),
+    write: async () => {},
+    async find({ projectId, runId }, ids) {
+      looks.push(ids);
+      await looking.ends;
+      const of = { project_id: projectId, run_id: runId, type: 'trace' as const };
+      return stored.filter((id) => ids.includes(id)).map((id) => ({ ...of, id, session_id: id, trace_id: id }));
+    },
+    isTaken: () => false,
+    onLost(err) {
+      throw err;
+    },
+  });
+  const add = (id: string) => noted.add(run, { action: 'update', id, of: 'trace', update: { output: 'x' } });
+  return { noted, add, looks, looking };
+}
+
+plainTest('the first updates after a start are noted as well, of records that are found together and once', async () => {
+  const ids = Array.from({ length: 20 }, newId);
+  const { add, looks } = startedNoting(ids.slice(1));
+  const answers = await Promise.all(ids.map(add));
+  expect(answers.map((answer) => answer?.id)).toEqual([undefined, ...ids.slice(1)]);
+  expect(looks).toEqual([ids]);
+  await add(ids[1] as string);
+  expect(looks).toHaveLength(1);
+});
+
+plainTest('a record that may have been deleted while it was looked for is not known from then on', async () => {
+  const id = newId();
+  const { noted, add, looks, looking } = startedNoting([id]);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  looking.ends = promise;
+  const adding = add(id);
+  await vi.waitFor(() => expect(looks).toHaveLength(1));
+  noted.forget(run.projectId, run.runId);
+  resolve();
+  expect(await adding).toBeUndefined();
+  expect(await add(id)).toMatchObject({ id });
+  expect(looks).toHaveLength(2);
+});

@@ -41,10 +41,10 @@ const Stored = z.object({
   input: z.string(),
   output: z.string().nullable(),
   error: z.string(),
-  shorts: z.string().transform((text) => JSON.parse(text) as Record<string, unknown>),
+  short_columns: z.string().transform((text) => JSON.parse(text) as Record<string, unknown>),
   metrics: z.string(),
 });
-const STORED = `SELECT toString(id) AS id, type, toString(trace_id) AS trace_id, input, output, error_message AS error, shorts, metrics_extra AS metrics
+const STORED = `SELECT toString(id) AS id, type, toString(trace_id) AS trace_id, input, output, error_message AS error, short_columns, metrics_extra AS metrics
   FROM records FINAL WHERE run_id = {run:UUID} ORDER BY type = 'trace' DESC, created_at, name`;
 
 /** Runs rows that come to these results, over the real record store. @returns what it holds then */
@@ -143,13 +143,13 @@ describe('what is odd is kept as text', () => {
     const [first, second] = (await recorded([{ output: 'a', spans }])).spans;
     expect(JSON.parse(first?.input ?? '')).toEqual([{ role: 'user', content: 'q' }]);
     expect(JSON.parse(first?.output ?? '')).toEqual({ role: 'assistant', content: 'a' });
-    expect(first?.shorts.user_metadata ?? {}).toEqual({});
+    expect(first?.short_columns.user_metadata ?? {}).toEqual({});
     expect(JSON.parse(second?.input ?? '')).toEqual([{ role: 'user', content: '' }]);
     expect(JSON.parse(second?.output ?? '')).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: '{"type":"image_url","image_url":"x"}' }],
     });
-    expect(second?.shorts.user_metadata).toEqual({ 'input.0.role': 'critic', 'output.role': 'narrator' });
+    expect(second?.short_columns.user_metadata).toEqual({ 'input.0.role': 'critic', 'output.role': 'narrator' });
   });
 
   it('numbers, metadata and kinds that a record cannot have', async () => {
@@ -168,20 +168,20 @@ describe('what is odd is kept as text', () => {
     ]);
     const [trace, fine] = traces;
     expect(trace).toMatchObject({ output: '{"a":1}', error: '' });
-    expect(trace?.shorts).toMatchObject({
+    expect(trace?.short_columns).toMatchObject({
       user_metadata: { duration_ns: '-1', started_at: 'never', metrics: '["x"]' },
       tags: ['one'],
     });
-    expect(trace?.shorts).not.toHaveProperty('duration_ns');
-    expect(fine?.shorts).toMatchObject({ duration_ns: 1 });
-    const [call, chain] = ['call', 'b'].map((name) => stored.find(({ shorts }) => shorts.name === name));
-    expect(call?.shorts).toMatchObject({
+    expect(trace?.short_columns).not.toHaveProperty('duration_ns');
+    expect(fine?.short_columns).toMatchObject({ duration_ns: 1 });
+    const [call, chain] = ['call', 'b'].map((name) => stored.find(({ short_columns }) => short_columns.name === name));
+    expect(call?.short_columns).toMatchObject({
       num_input_tokens: 13,
       num_output_tokens: 7,
       user_metadata: { n: '1', 'metrics.num_input_tokens': '12.5', temperature: 'hot' },
     });
     expect(chain).toMatchObject({ type: 'workflow', input: '{"q":1}' });
-    expect(chain?.shorts).toMatchObject({
+    expect(chain?.short_columns).toMatchObject({
       status_code: 200,
       tags: ['x', '1'],
       user_metadata: { type: 'chain', created_at: 'yesterday' },

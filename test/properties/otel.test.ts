@@ -533,12 +533,10 @@ test('a trace whose root does not come is opened after a time, and one whose roo
   await exportTo(whole, spans.slice(1), stubTraces);
   await exportTo(whole, spans.slice(0, 1), stubTraces);
   expect(await read(alone)).toMatchObject({ type: 'stub_trace' });
-  await expect
-    .poll(() => read(alone), { timeout: 40_000 })
-    .toMatchObject({ type: 'trace', name: 'span 1', input: 'in 1', is_complete: false });
+  await expect.poll(() => read(alone)).toMatchObject({ type: 'trace', name: 'span 1', input: 'in 1', is_complete: false });
   expect(await read(whole)).toMatchObject({ type: 'trace', name: 'span 0', input: 'in 0', is_complete: true });
   expect({ opened, failures }).toEqual({ opened: [1], failures: [] });
-}, 60_000);
+});
 
 test('what a process was waiting with when it died is opened by another one', async () => {
   const store = waitingTracesInMemory();
@@ -589,7 +587,7 @@ test('what very many spans of a request share is bounded for all of them, with t
   const many = await characters(50_000);
   expect(many).toHaveLength(50_000);
   expect(many.reduce((sum, one) => sum + one, 0)).toBeLessThan(50_000_000);
-}, 60_000);
+});
 
 test('very many spans of a request are written in pieces, of which each trace has its root', async () => {
   const spans = Array.from({ length: 20_000 }, (_, index) => ({
@@ -618,4 +616,4 @@ test('very many spans of a request are written in pieces, of which each trace ha
   expect(written.filter((one) => 'record' in one && one.record.type === 'trace' && one.record.trace_is_complete)).toHaveLength(
     10,
   );
-}, 60_000);
+});

@@ -143,7 +143,7 @@ test.prop([scenario, fc.constantFrom(...newestFirst)], { numRuns: 8 })(
 );
 
 type Traced = ReturnType<typeof trace>;
-/** What a trace has in each of the columns that are sorted by. */
+/** Returns what a trace has in each of the columns that are sorted by. */
 const sorted: Readonly<Record<string, (of: Traced) => string | number>> = {
   created_at: (of) => of.created_at,
   name: (of) => of.name,

@@ -54,7 +54,7 @@ async function fileOf(columns: readonly ParquetColumn[], pages: AsyncIterable<Pa
   return Buffer.concat(parts);
 }
 
-/** What a reader finds for a value: text is UTF-8, which has no lone surrogate. */
+/** Returns what a reader finds for a value: text is UTF-8, which has no lone surrogate. */
 function inFile(value: ParquetValue, type: ParquetColumn['type']): unknown {
   if (value === null) return undefined;
   if (type === 'text') return String(value).toWellFormed();

@@ -6,7 +6,7 @@ import { onAbort } from '../../shared/concurrency/onAbort.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import { type RowLimit, withRowDeadline } from '../../shared/experiments/withRowDeadline.ts';
 
-const result: RowResult = { output: 'an answer', spans: [], startedAt: new Date(), durationNs: 5 };
+const result: RowResult = { output: 'an answer', spans: [], startedAt: new Date(), durationNs: 5, attempts: 1 };
 const LIMIT = 50;
 
 function withDeadline(run: (limit: RowLimit) => Promise<RowResult>, given: { signal?: AbortSignal; limitMs?: number } = {}) {

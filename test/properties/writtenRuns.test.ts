@@ -131,6 +131,8 @@ test('what is known of a run without asking is what the engine would say, after 
           params,
           row: (row) => Object.values(row as { type: string; held: number }) as [string, number],
         });
+        const held = await versions.count(run, known.newest); // kept from now on
+        expect([...(held ?? [])].sort()).toEqual(counts.toSorted());
         if (known.counts) expect([...known.counts].filter(([, held]) => held !== 0).sort()).toEqual(counts.sort());
         const rowsOf = (newest: NewestVersions) => {
           const binder = new Binder();

@@ -122,4 +122,4 @@ test('what is known of traces is what their rows say, after any writes, moves, f
   );
   expect(seen.known).toBeGreaterThan(15);
   expect(seen.changed).toBeGreaterThan(5);
-}, 120_000);
+});

@@ -36,7 +36,7 @@ afterAll(async () => {
 interface Script {
   child: ChildProcess;
   printed(): string;
-  /** What the script printed at its end; rejects when it failed. */
+  /** Returns what the script printed at its end; rejects when it failed. */
   done(): Promise<Progress & { resumed: boolean }>;
   kill(): Promise<void>;
 }

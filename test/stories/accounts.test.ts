@@ -5,20 +5,9 @@ import { isMistypedApiKey, newApiKeyText } from '../../shared/accounts/apiKeyTex
 import { createPasswords } from '../../shared/accounts/passwords.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { type AccountService, adminPassword, startAccountService } from '../support/accountService.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { emptyDatabase } from '../support/emptyDatabase.ts';
-import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
+import { overDatabases } from '../support/overDatabases.ts';
 
-describe('embedded', () => stories(async () => undefined));
-
-describeWithServer('over a Postgres server', postgresProgram, (program) => {
-  let server: PostgresServer | undefined;
-  afterAll(() => server?.remove());
-  stories(async () => {
-    server ??= await startPostgresServer(program);
-    return emptyDatabase(server);
-  });
-});
+overDatabases(stories);
 
 function stories(databaseUrl: () => Promise<string | undefined>): void {
   let service: AccountService;
@@ -307,6 +296,32 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect((await viewer('POST', '/users/api_keys', { description: 'wider' })).status).toBe(403);
       expect((await viewer('GET', '/users')).status).toBe(403);
       expect((await viewer('POST', '/users', { email: 'x@example.com', password: 'Some-Password-1' })).status).toBe(403);
+    });
+
+    test('a key that only logs reads nothing of what it logged, and logs as long as its owner may', async () => {
+      const project = await service.project();
+      const user = await service.user('user');
+      await service.admin('POST', `/projects/${project.id}/users`, [{ user_id: user.id, role: 'editor' }]);
+      const ask = (body: object) => user.call('POST', '/users/api_keys', { description: 'logs', ...body });
+      expect((await ask({ ingest_only: true })).body.detail).toMatchObject([{ loc: ['body', 'ingest_only'] }]);
+      const both = await ask({ ingest_only: true, project_id: project.id, project_role: 'viewer' });
+      expect(both.body.detail).toMatchObject([{ loc: ['body', 'project_role'] }]);
+      const { body } = await ask({ ingest_only: true, project_id: project.id });
+      expect(body).toMatchObject({ ingest_only: true, project_id: project.id, project_role: null });
+      const listed = (await user.call('GET', `/users/${user.id}/api_keys`)).body.api_keys;
+      expect(listed).toMatchObject([{ ingest_only: true, project_role: null }]);
+      const key = service.withKey(body.api_key);
+      const found = (await key('GET', '/projects')).body;
+      expect(found).toMatchObject([
+        { id: project.id, permissions: expect.arrayContaining([{ action: 'update', allowed: false }]) },
+      ]);
+      const allowed = found[0].permissions.filter((one: { allowed: boolean }) => one.allowed);
+      expect(allowed).toEqual([{ action: 'log_data', allowed: true }]);
+      expect((await key('POST', `/projects/${project.id}/log_streams`, { name: 'a' })).status).toBe(200);
+      const read = await key('GET', `/projects/${project.id}/users`);
+      expect([read.status, read.body.detail]).toEqual([403, 'not allowed: a key that only logs lacks read']);
+      await service.admin('PATCH', `/projects/${project.id}/users/${user.id}`, { role: 'viewer' });
+      expect((await key('POST', `/projects/${project.id}/log_streams`, { name: 'b' })).status).toBe(404);
     });
 
     test("a project's key asks for no more than its maker has, and keeps no more than they keep", async () => {

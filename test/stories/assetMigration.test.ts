@@ -6,9 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Caller, UserRole } from '../../shared/accounts/permissions.ts';
 import { type AssetKind, createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { presetById } from '../../shared/scorers/presets.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { collaboratorStore } from '../../shared/stores/postgres/collaborators.ts';
-import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
 
 // A database of the release before assets had owners, opened by this one.
 
@@ -64,7 +66,7 @@ const caller = (userId: string, role: UserRole = 'user', projectId?: string): Ca
   ...(projectId ? { projectKey: { projectId, role: 'editor' } } : {}),
 });
 const roleOf = async (who: Caller, kind: AssetKind, id = ids[kind]) =>
-  (await createAssetAccess(postgresAssets(database)).roles(who, kind, [id])).get(id);
+  (await createAssetAccess(postgresAssets(database), (id) => presetById(id) !== undefined).roles(who, kind, [id])).get(id);
 
 test.each([
   ['dataset', 'editor'],

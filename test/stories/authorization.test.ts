@@ -102,6 +102,38 @@ async function answerTo(row: string, caller: TestCaller, cell: string): Promise<
   return status >= 400 && status <= 409 ? String(status - 400) : String(status);
 }
 
+test('a key that only logs is let in where records are logged and where names are found', async () => {
+  const body = { description: 'logs', project_id: mine.project, ingest_only: true };
+  const { api_key } = await made<{ api_key: string }>(service, '/users/api_keys', body, maker);
+  const inside = { seesProject: true, seesOtherProject: false };
+  const caller: TestCaller = {
+    name: 'a key that only logs',
+    column: 'viewerKey',
+    headers: { 'Service-API-Key': api_key },
+    ...inside,
+  };
+  const letIn: string[] = [];
+  for (const row of ROWS) {
+    const isPublic = cellsOf(expected[row] as string)[0] === '+';
+    const answer = isPublic ? '3' : await answerTo(row, caller, '3');
+    if (!['1', '3', '4'].includes(answer)) letIn.push(row);
+  }
+  expect(letIn.sort()).toEqual(
+    [
+      ...['POST /login/social', 'GET /current_user', 'PUT /current_user/password', 'GET /collaborator_roles'],
+      ...['GET /projects', 'GET /projects/all', 'POST /projects/paginated', 'POST /projects/count', 'GET /projects/{project_id}'],
+      ...['', '/paginated', '/{log_stream_id}'].map((path) => `GET /projects/{project_id}/log_streams${path}`),
+      ...['', '/search'].map((path) => `POST /projects/{project_id}/log_streams${path}`),
+      ...['traces', 'spans', 'sessions', 'upload_file'].map((kind) => `POST /projects/{project_id}/${kind}`),
+      ...['POST /ingest/traces/{project_id}', 'POST /ingest/spans/{project_id}'],
+      ...['PATCH /projects/{project_id}/traces/{trace_id}', 'PATCH /projects/{project_id}/spans/{span_id}'],
+      ...['POST /v1/traces', 'POST /otel/traces', 'POST /otel/v1/traces'],
+      // Its token is asked for first.
+      'GET /annotation_queues/{queue_id}/records/export/{export_id}',
+    ].sort(),
+  );
+});
+
 test('what was refused was not done', async () => {
   expect(await everythingOf(theirs)).toEqual(theirsBefore);
   for (const answer of await everythingOf(mine)) expect(answer).toMatch(/^200 /);
@@ -137,7 +169,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) 
 async function everythingOf(at: Workspace): Promise<string[]> {
   const project = `/projects/${at.project}`;
   const paths = [
-    ...[`${project}/users`, `${project}/groups`, `${project}/retention`],
+    ...[`${project}/users`, `${project}/groups`, `${project}/retention`, `${project}/playground_limits`],
     ...[`${project}/log_streams/${at.stream}`, `${project}/log_streams/${at.stream}/metric_settings`],
     ...[`${project}/experiments/${at.experiment}`, `${project}/experiments/${at.experiment}/tags/${at.tag}`],
     ...[`${project}/experiments/${at.running}`, `${project}/runs/${at.experiment}/scorer-settings`],

@@ -476,9 +476,7 @@ describe('requests that the service would make for a caller', () => {
     expect(answers.map(({ status }) => status)).toEqual([422, 422, 422]);
   });
 
-  test('follow no redirect to a forbidden address, and repeat nothing of an answer or a header', {
-    timeout: 60_000,
-  }, async () => {
+  test('follow no redirect to a forbidden address, and repeat nothing of an answer or a header', async () => {
     let redirects = false;
     const upstream = createServer((_request, response) => {
       if (redirects) response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
@@ -545,8 +543,8 @@ describe('who may not', () => {
   });
 
   test.each([
-    ['viewer', ['read', 'export_data']],
-    ['annotator', ['read', 'export_data', 'record_human_feedback']],
+    ['viewer', ['read', 'find', 'export_data']],
+    ['annotator', ['read', 'find', 'export_data', 'record_human_feedback']],
   ])('write to a project as its %s', async (role, may) => {
     const project = await service.project();
     const headers = { 'Service-API-Key': await projectKey(project.id, role) };
@@ -571,8 +569,8 @@ describe('who may not', () => {
       };
     };
     const token = await login();
-    // What may be read; and queues, each of which has roles of its own.
-    const reading = ['read_users', 'read_integrations', 'read_assets', 'use_queues'];
+    // What may be read, and chosen for oneself; and queues, each of which has roles of its own.
+    const reading = ['read_users', 'read_integrations', 'choose_integrations', 'read_assets', 'use_queues'];
     for (const route of endpoints) {
       if (typeof route.access !== 'object' || !('organization' in route.access) || reading.includes(route.access.organization))
         continue;

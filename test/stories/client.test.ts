@@ -204,7 +204,7 @@ describe('a function over rows', () => {
     });
     expect(resumed).toBe(false);
     expect(message).toContain('60 of 60 rows, 1 of them failed');
-    expect(link).toContain(experiment.id);
+    expect(link).toBe(`${service.url}/console/p/${experiment.project_id}/experiments/${experiment.id}`);
     expect(experiment).toMatchObject({
       name: 'function',
       experiment_group_name: 'Ungrouped',
@@ -333,9 +333,7 @@ describe('a function over rows', () => {
     expect(ran.length).toBeLessThanOrEqual(40 + 4);
   });
 
-  test('a run that is paused and resumed goes on at once, with the rows that waited in this process', {
-    timeout: 60_000,
-  }, async () => {
+  test('a run that is paused and resumed goes on at once, with the rows that waited in this process', async () => {
     const ran: string[] = [];
     const warned: string[] = [];
     const client = new ServiceClient({

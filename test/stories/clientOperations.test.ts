@@ -10,6 +10,7 @@ import {
   createLogStream,
   createProject,
   createPrompt,
+  datasetChanges,
   datasetRows,
   datasetVersions,
   deleteAnnotationQueue,
@@ -93,6 +94,13 @@ describe('what the interface has', () => {
     expect(await inputs()).toEqual(['two', 'three']);
     expect(await inputs(versions[1]?.version_index)).toEqual(['one', 'two']);
     expect(names(await listDatasets({ client, projectId }).all())).toEqual([name]);
+    const changes = await datasetChanges({ client, id, versionIndex: versions[0]?.version_index ?? 0 }).all();
+    expect(changes.map(({ change, values, values_before }) => [change, values?.input, values_before?.input])).toEqual([
+      ['removed', undefined, 'one'],
+      ['added', 'three', undefined],
+    ]);
+    const late = editDataset({ client, id, ifVersion: 1, edits: [{ edit_type: 'append_row', values: { input: 'late' } }] });
+    await expect(late).rejects.toMatchObject({ status: 412 });
     await expect(editDataset({ client, id, edits: [] })).rejects.toMatchObject({ name: 'HttpStatusError', status: 422 });
     await deleteDataset({ client, id });
     expect(await getDataset({ client, id })).toBeUndefined();

@@ -227,7 +227,7 @@ test('a run that goes on says what its metrics come to so far, and of how many v
     onProgress: (now) => said.push(now),
   });
   const figures = [{ metric: 'exact_match', figure: 0.5, values: 2 }];
-  await expect.poll(() => said.at(-1)?.figures, { timeout: 30_000 }).toEqual(figures);
+  await expect.poll(() => said.at(-1)?.figures).toEqual(figures);
   const { id } = (await getExperiment({ client: service.client, projectId: project.id, experimentName: 'so far' })) ?? {};
   const at = `/v2/projects/${project.id}/experiments/${id}/progress`;
   expect((await service.request('GET', `${at}?figures=true`)).body).toMatchObject({ state: 'running', rows_done: 2, figures });

@@ -57,7 +57,7 @@ const withKey = (environment: Record<string, string> = {}): Typed => ({
   },
 });
 
-/** What a command that is called in this process reads and writes. */
+/** Returns what a command that is called in this process reads and writes. */
 const terminalIn = (folder: string): Terminal & { stderr: PassThrough } => ({
   ...{ environment: process.env, folder, stdin: new PassThrough(), signal: new AbortController().signal },
   ...{ stdout: new PassThrough() as never, stderr: new PassThrough() as never },
@@ -152,6 +152,7 @@ test('completion knows commands, options and their values, as a shell asks for t
     ['datasets', ''],
     ['datasets', 'import', '--fo'],
     ['logs', 'tail', '--project', 'my shop', '--kind', ''],
+    ['logs', 'follow', '--kind', ''],
     ['help', 'lo'],
     ['run', ''],
   ];
@@ -168,6 +169,7 @@ test('completion knows commands, options and their values, as a shell asks for t
     'datasets',
     'import export list versions rows delete help',
     '--format',
+    'trace span',
     'trace span',
     'login logs',
     '',
@@ -402,8 +404,8 @@ describe('steering and comparing', () => {
 describe('watch', () => {
   test('shows how a run ended, by name, id and link', async () => {
     const experiment = await anExperiment('büro 🚀 of "Monday"');
-    const link = `${service.url}/projects/${project.id}/experiments/${experiment.id}`;
-    for (const words of [experiment.name, experiment.id, link]) {
+    const links = ['console/p', 'projects'].map((at) => `${service.url}/${at}/${project.id}/experiments/${experiment.id}`);
+    for (const words of [experiment.name, experiment.id, ...links]) {
       const { exitCode, stdout, stderr } = await assay(['watch', words], withKey());
       expect(stdout).toMatch(/^"büro 🚀 of \\"Monday\\"" completed: 2 of 2 rows in /);
       expect(stdout).toMatch(/^exact_match +0\.5 +0 +0\.5 +/m);
@@ -463,7 +465,7 @@ describe('run', () => {
     const { exitCode, stdout, stderr } = await assay(['run', 'shout 🚀.ts'], typed);
     expect(stdout).toMatch(/^"shout 🚀" completed: 2 of 2 rows in \S+ s$/m);
     expect(stdout).toMatch(/^exact_match +0\.5 /m);
-    expect(stdout).toMatch(new RegExp(`^${service.url}/projects/${project.id}/experiments/\\S+$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^${service.url}/console/p/${project.id}/experiments/\\S+$`, 'm'));
     expect(stderr).toMatch(/^loaded\n.*2\/2 rows/s);
     expect(exitCode).toBe(0);
     const asJson = await assay(['run', 'shout 🚀.ts', '--json', '--trials', '2'], typed);
@@ -1086,7 +1088,7 @@ test('the page of the command line has every status that a command ends with', (
 });
 
 // It creates a data folder from nothing, beside other files.
-test('start runs the service until Ctrl-C; doctor finds it at whatever port it has', { timeout: 120_000 }, async () => {
+test('start runs the service until Ctrl-C; doctor finds it at whatever port it has', async () => {
   const folder = newFolder();
   const typed = { folder, environment: { TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', LOG_LEVEL: 'error' } };
   const running = startAssay(['start', '--port', '0'], typed);

@@ -390,7 +390,7 @@ describe('what a model is sent', () => {
   test('what it is not sent is known, slips of the pen included', async () => {
     const caller = callerOf('model-x', 'gpt-5-mini');
     const settings = { ...filledIn, seed: 7, temperature: 0, max_token: 3, include_reasoning: true };
-    const unsent = (more: Body) => caller.unsentSettings({ ...settings, ...more });
+    const unsent = (more: Body) => caller.unsentSettings({ ...settings, ...more }, 'a-user');
     expect(await unsent({ model_alias: 'gpt-5-mini' })).toEqual(['max_token', 'seed', 'temperature']);
     expect(await unsent({ model_alias: 'model-x' })).toEqual(['max_token']);
     const asked = { top_k: 3, top_logprobs: 2, reasoning_effort: 'high', verbosity: 'low' };

@@ -16,6 +16,18 @@ beforeAll(async () => {
     endpoint({ ...route, path: '/long', handle: async () => rows }),
     endpoint({
       ...route,
+      path: '/lines',
+      produces: ['application/x-ndjson'],
+      handle: async () =>
+        new Reply({
+          headers: { 'Content-Type': 'application/x-ndjson; charset=utf-8' },
+          stream: (async function* () {
+            for (const row of rows) yield `${JSON.stringify(row)}\n`;
+          })(),
+        }),
+    }),
+    endpoint({
+      ...route,
       path: '/streamed',
       produces: ['text/csv'],
       handle: async () =>
@@ -32,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => http.close());
 
-/** What is on the wire, which `fetch` would decompress. */
+/** Returns what is on the wire, which `fetch` would decompress. */
 async function ask(path: string, encodings: string | undefined) {
   const asked = Promise.withResolvers<{ encoding: string | undefined; vary: string | undefined; bytes: Buffer }>();
   const headers = encodings === undefined ? {} : { 'accept-encoding': encodings };
@@ -45,7 +57,7 @@ async function ask(path: string, encodings: string | undefined) {
   return asked.promise;
 }
 
-test.each(['/long', '/streamed'])('%s is compressed as its caller asks', async (path) => {
+test.each(['/long', '/streamed', '/lines'])('%s is compressed as its caller asks', async (path) => {
   const plain = await ask(path, undefined);
   expect(plain.encoding).toBeUndefined();
   const brotli = await ask(path, 'gzip, deflate, br');

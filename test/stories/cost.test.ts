@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Logger, log, runExperiment } from '../../client/index.ts';
+import { Logger, log, playgroundCall, runExperiment } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { modelAt } from '../support/runs.ts';
@@ -385,4 +385,53 @@ test('an experiment says what its calls cost and, apart from them, what its judg
   });
   expect(progress.usage.run).toEqual(usage.run);
   await expect.poll(async () => (await send('GET', `/experiments/${experiment.id}/progress`)).usage).toEqual(usage);
+});
+
+test('a summary says what the service called models for, and nothing of what was only logged', async () => {
+  await space();
+  endpoint.otherwise(says('{"explanation": "as asked", "verdict": true}'));
+  const options = { client: service.client, projectId: project };
+  await logSpans(llm());
+  await runExperiment({
+    ...{ ...options, experimentName: 'judged', promptTemplate: '{{input}}', promptSettings: { modelAlias: 'gpt-4o' } },
+    dataset: ['one', 'two'].map((input) => ({ input, output: input })),
+    metrics: ['instruction_adherence'],
+  });
+  for await (const _event of playgroundCall({ ...options, template: 'x', settings: { modelAlias: 'gpt-4o' } }));
+  const ofCall = (8 * 2.5 + 4 * 1.25 + 3 * 10) / 1e6;
+  const day = 24 * 60 * 60 * 1_000;
+  const summary = async (interval: string, days = 1, from = Date.now() - day) => {
+    const [start_time, end_time] = [from, from + (days + 1) * day].map((ms) => new Date(ms).toISOString());
+    const query = new URLSearchParams({ start_time, end_time, interval } as Record<string, string>);
+    return service.request('GET', `/integrations/costs/summary?${query}`);
+  };
+  const ofProject = async (...asked: Parameters<typeof summary>) => {
+    const { features } = (await summary(...asked)).body as Json;
+    return Object.fromEntries(
+      features.flatMap(({ feature_name, projects }: Json) =>
+        projects.filter((one: Json) => one.project_id === project).map((one: Json) => [feature_name, one]),
+      ),
+    );
+  };
+  const cost = (calls: number) => expect.closeTo(calls * ofCall, 12);
+  for (const interval of ['hourly', 'daily', 'weekly', 'monthly']) {
+    const { experiments, playground, metrics, ...others } = await ofProject(interval);
+    expect(others).toEqual({});
+    expect([experiments, playground, metrics]).toMatchObject([
+      { total_cost: cost(2) },
+      { total_cost: cost(1) },
+      { total_cost: cost(2) },
+    ]);
+    const { data_points } = experiments;
+    expect(data_points.reduce((sum: number, point: Json) => sum + point.cost, 0)).toBeCloseTo(2 * ofCall, 12);
+    const start = new Date(data_points[0].timestamp);
+    expect([start.getUTCMinutes(), start.getUTCSeconds()]).toEqual([0, 0]);
+    if (interval !== 'hourly') expect(start.getUTCHours()).toBe(0);
+    if (interval === 'weekly') expect(start.getUTCDay()).toBe(1);
+    if (interval === 'monthly') expect(start.getUTCDate()).toBe(1);
+  }
+  expect(await ofProject('daily', 1, Date.now() - 10 * day)).toEqual({});
+  expect((await summary('daily', -2)).status).toBe(422);
+  expect((await summary('yearly')).status).toBe(422);
+  expect((await service.request('GET', '/integrations/costs/summary')).status).toBe(422);
 });

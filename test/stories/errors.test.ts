@@ -282,6 +282,7 @@ describe('a request that is refused says where', () => {
     ['POST', 'experiments/{id}/run', 'concurency=3', 'concurrency'],
     ['POST', 'experiments/{id}/concurrency', 'concurrency=3', 'concurrency'],
     ['PUT', 'retention', 'retention_day=3', 'retention_days'],
+    ['PUT', 'playground_limits', 'most_call=3', 'most_calls'],
     ['POST', 'experiments/{id}/rows/lease', 'waitms=3', 'wait_ms'],
   ])('%s %s refuses %s in the query, and says what of the body is meant', async (method, path, query, closest) => {
     const at = `/projects/${project.id}/${path.replace('{id}', newId())}`;
@@ -303,6 +304,7 @@ describe('a request that is refused says where', () => {
   test.each([
     '/projects/{project}/retention',
     '/projects/{project}/default_judge',
+    '/projects/{project}/playground_limits',
     '/projects/{project}/ingest_counters',
     '/annotation_queues/{id}/records/export/{id}',
   ])('GET %s takes no keys in its query', async (path) => {
@@ -311,7 +313,7 @@ describe('a request that is refused says where', () => {
     expect(await service.request('GET', `${at}?days=3`)).toMatchObject(refused);
   });
 
-  test.each(['limits', 'prices'])('GET %s of an integration takes no keys in its query', async (path) => {
+  test.each(['limits', 'prices', 'settings'])('GET %s of an integration takes no keys in its query', async (path) => {
     const { id } = (await service.request('PUT', '/integrations/openai', { token: 'sk-none' })).body as unknown as { id: string };
     expect(await service.request('GET', `/integrations/${id}/${path}?model=x`)).toMatchObject({
       status: 422,

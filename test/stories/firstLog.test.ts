@@ -126,7 +126,7 @@ describe('a logger', () => {
     await expect(stream.flush()).rejects.toMatchObject({
       name: 'ValueError',
       message: expect.stringMatching(
-        /there is no log stream called "x".* lacks create_run\): name one that is there, or have it created/,
+        /there is no log stream called "x".* lacks log_data\): name one that is there, or have it created/,
       ),
     });
     expect((await service.request('PUT', `/users/${id}`, { role: 'user' })).status).toBe(200);

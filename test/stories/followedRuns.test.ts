@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FollowedStates } from '../../shared/concurrency/followedStates.ts';
+import { LiveStreams } from '../../shared/concurrency/liveStreams.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { LiveRuns, type RunState } from '../../shared/records/liveRecords.ts';
+import type { RunState } from '../../shared/records/liveRecords.ts';
 import { clickhouseRunState } from '../../shared/stores/clickhouse/reads/runState.ts';
 import { startSearchService } from '../support/searchService.ts';
 
@@ -10,6 +12,9 @@ beforeAll(async () => {
   service = await startSearchService();
 });
 afterAll(() => service[Symbol.asyncDispose]());
+
+const followed = (read: () => Promise<RunState>, log: { warn(...line: unknown[]): void }) =>
+  new FollowedStates({ streams: new LiveStreams(), nameOf: ({ runId }: { runId: string }) => runId, read, log });
 
 test('a state counts each record once, however often it was written, and is the known one while the numbers stay', async () => {
   const runId = newId();
@@ -44,16 +49,16 @@ test('however many follow a run, it is read for all of them at once, and not any
       known = { counts: { traces, spans: 0, sessions: 0 }, newest: { traces: null, spans: null, sessions: null } };
     return known as RunState;
   };
-  const live = new LiveRuns(states, { warn: () => undefined });
+  const live = followed(states, { warn: () => undefined });
   const run = { projectId: newId(), runId: newId() };
-  const followed = await Promise.all(Array.from({ length: 40 }, (_, index) => live.follow(run, `user ${index % 8}`)));
+  const all = await Promise.all(Array.from({ length: 40 }, (_, index) => live.follow(run, `user ${index % 8}`)));
   expect(reads).toBe(40); // one each to begin with, since what came before is not new
   traces = 1;
   const { signal } = new AbortController();
-  const changed = await Promise.all(followed.map((one) => one.changed(one.first, 5_000, signal)));
+  const changed = await Promise.all(all.map((one) => one.changed(one.first, 5_000, signal)));
   expect(changed.map((state) => state?.counts.traces)).toEqual(Array(40).fill(1));
   expect(reads).toBe(41);
-  for (const one of followed) one[Symbol.dispose]();
+  for (const one of all) one[Symbol.dispose]();
   await sleep(1_500);
   expect(reads).toBe(41);
 });
@@ -66,18 +71,18 @@ test('a run that cannot be read is tried again, and the one who leaves is not wa
     if (isBroken) throw new Error('the store is gone');
     return { counts: { traces: traces++, spans: 0, sessions: 0 }, newest: { traces: null, spans: null, sessions: null } };
   };
-  const live = new LiveRuns(states, { warn: (...line: unknown[]) => warnings.push(line) });
+  const live = followed(states, { warn: (...line: unknown[]) => warnings.push(line) });
   const run = { projectId: newId(), runId: newId() };
-  using followed = await live.follow(run, 'somebody');
+  using one = await live.follow(run, 'somebody');
   isBroken = true;
   const { signal } = new AbortController();
-  expect(await followed.changed(followed.first, 1_300, signal)).toBeUndefined();
+  expect(await one.changed(one.first, 1_300, signal)).toBeUndefined();
   expect(warnings).toHaveLength(1);
   isBroken = false;
-  expect((await followed.changed(followed.first, 5_000, signal))?.counts.traces).toBe(1);
+  expect((await one.changed(one.first, 5_000, signal))?.counts.traces).toBe(1);
   const left = new AbortController();
-  const state = await followed.changed(followed.first, 10, left.signal);
-  const waiting = followed.changed(state as RunState, 60_000, left.signal);
+  const state = await one.changed(one.first, 10, left.signal);
+  const waiting = one.changed(state as RunState, 60_000, left.signal);
   left.abort();
   expect(await waiting).toBeUndefined();
   isBroken = true;

@@ -130,7 +130,7 @@ function stories(): void {
     });
     await expect
       .poll(async () => (await client.send<{ status: string }>(`/jobs/${job.job_id}`)).status, {
-        timeout: 120_000,
+        timeout: 280_000,
         interval: 250,
       })
       .toBe('completed');
@@ -153,7 +153,7 @@ function stories(): void {
       filter: { type: 'boolean', column_id: 'metrics/numeric_match', operator: 'eq', value },
     });
 
-    test('runs to its end', { timeout: 180_000 }, async () => {
+    test('runs to its end', async () => {
       const began = performance.now();
       const id = await ways[model](model);
       experiments.set(model, id);

@@ -6,7 +6,7 @@ import type { TestService } from '../support/testService.ts';
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService({ HELD_UPDATES: '8', HELD_UPDATES_MB: '1' });
-}, 240_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 interface Answer {

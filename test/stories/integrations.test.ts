@@ -7,6 +7,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import type { Gate } from '../../api/route.ts';
+import { integrationModelRoutes } from '../../api/routes/integrationModels.ts';
 import { integrationRoutes } from '../../api/routes/integrations.ts';
 import { mayInOrganization, type UserRole } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, createAssetAccess } from '../../shared/assets/assetAccess.ts';
@@ -17,8 +18,9 @@ import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import { openSecrets, resealAll } from '../../shared/integrations/sealing.ts';
 import { newKeyRing, openKeyRing } from '../../shared/integrations/secrets.ts';
 import { tokenProviders } from '../../shared/providers/index.ts';
+import { presetById } from '../../shared/scorers/presets.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
-import type { Database } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
 import { postgresIntegrations } from '../../shared/stores/postgres/integrations.ts';
 import { userRoles } from '../../shared/wire/accounts.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
@@ -60,7 +62,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'assay-integrations-'));
   database = await openSeededDatabase(join(directory, 'postgres'));
   store = postgresIntegrations(database);
-  assets = createAssetAccess(postgresAssets(database));
+  assets = createAssetAccess(postgresAssets(database), (id) => presetById(id) !== undefined);
   const log = pino(
     { level: 'trace' },
     new Writable({
@@ -71,14 +73,18 @@ beforeAll(async () => {
     }),
   );
   const app = createApp({
-    endpoints: integrationRoutes({
-      store,
-      assets,
-      prices: { refresh: async () => {} },
-      keyRing,
-      checkAddress: guard.check,
-      newId,
-    }),
+    endpoints: [
+      ...integrationRoutes({
+        store,
+        assets,
+        prices: { refresh: async () => {} },
+        models: { complete: () => Promise.reject(new Error('no model is called here')) },
+        keyRing,
+        checkAddress: guard.check,
+        newId,
+      }),
+      ...integrationModelRoutes({ store, runs: { findRun: async () => undefined } }),
+    ],
     gate,
     log,
     apiKeyHeaders: ['Service-API-Key'],

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDataset } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { partNamed } from '../../shared/scorers/judgeParts.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
+import { judgePlaceholders } from '../../shared/wire/judgePlaceholders.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { modelAt } from '../support/runs.ts';
 import { startTestService } from '../support/service.ts';
@@ -17,6 +19,14 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
   await endpoint?.close();
 });
+
+test('every placeholder that prompts may have is known, those with members take a path', () => {
+  for (const [name, placeholder] of Object.entries(judgePlaceholders)) {
+    expect([name, partNamed(name)]).toEqual([name, expect.anything()]);
+    expect([name, partNamed(`${name}.member`) !== undefined]).toEqual([name, 'hasMembers' in placeholder]);
+  }
+});
+
 beforeEach(() => endpoint.otherwise(says('{"explanation": "so it is", "verdict": true}')));
 
 const idOf = (metric: string): string => builtinByName(metric)?.scorerId as string;
@@ -332,7 +342,7 @@ describe('what is too long', () => {
       expect(prompts[0]).toContain(`- "steps": ${cut}`);
       expect(infos[0].agent_flow).toMatchObject({ status_type: 'success' });
     }
-  }, 120_000);
+  });
 });
 
 describe('a session', () => {
@@ -410,17 +420,17 @@ describe('a session', () => {
       (await sessionsOf(stream))
         .filter(({ external_id }) => external_id === external)
         .flatMap(({ metric_info }) => agentMetrics.map((name) => metric_info?.[name]?.value ?? metric_info?.[name]?.status_type));
-    await expect.poll(() => states('talk'), { timeout: 30_000 }).toEqual([true, true, true, true]);
+    await expect.poll(() => states('talk')).toEqual([true, true, true, true]);
     expect(asked('Turn 2: For two')).toHaveLength(4);
     for (const text of asked('Turn 2: For two')) expect(text).toContain('Turn 1: Book a table');
     endpoint.otherwise(says('{"explanation": "no", "verdict": false}'));
     await stream.log([turn('Cancel it', 'No.', [tool])], talk);
-    await expect.poll(() => states('talk'), { timeout: 30_000 }).toEqual([false, false, false, false]);
+    await expect.poll(() => states('talk')).toEqual([false, false, false, false]);
     expect(asked('Turn 3: Cancel it')).toHaveLength(4);
     expect(await states('old')).not.toContain(true);
     expect(asked('alone')).toEqual([]);
     expect((await sessionsOf(stream)).find(({ external_id }) => external_id === 'old')?.metric_info ?? {}).not.toMatchObject({
       agent_flow: { status_type: 'success' },
     });
-  }, 90_000);
+  });
 });

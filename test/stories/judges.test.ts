@@ -274,13 +274,6 @@ test('judges are: the one of the scorer, else the default of an integration, els
   expect(table).toContain(`${name} *`);
   expect(table).toMatch(/^\* judged by local\/small-model, which gave the answers itself/m);
   expect(resultsText(byDefault.experiment, progress, 300)).not.toContain('*');
-  const path = `/projects/${projectId}/experiments/${tested.experiment.id}`;
-  const login = await fetch(`${service.url}/pages/login`, {
-    ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams({ api_key: service.apiKey, next: path }) },
-  });
-  const cookie = login.headers.getSetCookie()[0]?.split(';', 1)[0] ?? '';
-  const page = await fetch(`${service.url}${path}`, { headers: { Accept: 'text/html', Cookie: cookie } });
-  expect(await page.text()).toContain('* judged by local/small-model, which gave the answers itself');
 
   // A scorer that is renamed is found by the new name, and by its id.
   const renamed = `renamed ${newId()}`;

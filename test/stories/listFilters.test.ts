@@ -79,7 +79,7 @@ describe.each(lists)('$what', (list) => {
       made.push(body);
     }
   });
-  /** Which of the things the filter finds. */
+  /** Returns which of the things the filter finds. */
   async function found(...filters: object[]): Promise<string[]> {
     const mine = { name: 'name', operator: 'contains', value: unique, case_sensitive: true };
     const { status, body } = await ask(list, [mine, ...filters]);

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
 import { type LiveRecords, liveRecords } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { newAccount } from '../support/authorization/callers.ts';
+import { openEvents } from '../support/eventStream.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
@@ -26,35 +28,8 @@ async function newRun(records = 0) {
   return { project: project.id, stream, log };
 }
 
-/** A stream as it is on the wire. It ends with the test, at the latest. */
-async function open(path: string, headers: Record<string, string> = { 'Service-API-Key': service.apiKey }) {
-  const left = new AbortController();
-  const response = await fetch(`${service.url}${path}`, { headers, signal: left.signal });
-  onTestFinished(() => left.abort());
-  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
-  let ended = false;
-  const next = async () => {
-    const { done, value } = await reader.read();
-    ended ||= done;
-    text += value ?? '';
-  };
-  return {
-    ...response,
-    status: response.status,
-    headers: response.headers,
-    text: () => text,
-    leave: () => left.abort(),
-    /** Reads until the text has come. */
-    async until(awaited: string) {
-      while (!text.includes(awaited) && !ended) await next();
-      expect(text).toContain(awaited);
-    },
-    async untilEnd() {
-      while (!ended) await next();
-    },
-  };
-}
+const open = (path: string, headers: Record<string, string> = { 'Service-API-Key': service.apiKey }) =>
+  openEvents(`${service.url}${path}`, headers);
 
 const liveOf = (run: { project: string; stream: string }) => `/projects/${run.project}/live_records?log_stream_id=${run.stream}`;
 
@@ -156,26 +131,18 @@ test('a revoked key, a deleted run and a deleted project each end the stream and
 
 test('an account has ten streams at a time; one that ends makes room', async () => {
   const run = await newRun(1);
-  const email = `live-${newId()}@example.com`;
-  const user = (await service.request('POST', '/users', { email, password: 'Some-Password-1', role: 'admin' })).body as never;
-  expect(user).toMatchObject({ email });
-  const login = await fetch(`${service.url}/login`, {
-    method: 'POST',
-    body: new URLSearchParams({ username: email, password: 'Some-Password-1' }),
-  });
-  const { access_token } = (await login.json()) as { access_token: string };
-  const token = { authorization: `Bearer ${access_token}` };
-  const streams = await Promise.all(Array.from({ length: 10 }, () => open(liveOf(run), token)));
+  const { token, headers } = await newAccount(service, 'admin');
+  const streams = await Promise.all(Array.from({ length: 10 }, () => open(liveOf(run), headers)));
   expect(streams.map(({ status }) => status)).toEqual(Array(10).fill(200));
-  const refused = await open(liveOf(run), token);
+  const refused = await open(liveOf(run), headers);
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   await refused.untilEnd();
   expect(refused.text()).toContain('this account has 10 live streams open');
-  const client = new ServiceClient({ apiUrl: service.url, token: async () => access_token });
+  const client = new ServiceClient({ apiUrl: service.url, token: async () => token });
   const eleventh = liveRecords({ client, projectId: run.project, logStreamId: run.stream });
   await expect(eleventh.next()).rejects.toMatchObject({ status: 429 });
   expect((await open(liveOf(run))).status).toBe(200);
   streams[0]?.leave();
-  await expect.poll(async () => (await open(liveOf(run), token)).status, { timeout: 10 * SECONDS, interval: 500 }).toBe(200);
+  await expect.poll(async () => (await open(liveOf(run), headers)).status, { timeout: 10 * SECONDS, interval: 500 }).toBe(200);
 });

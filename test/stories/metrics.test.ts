@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { recordKinds } from '../../shared/columns/columnDef.ts';
+import { editDistance } from '../../shared/identifiers/editDistance.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { actionAdvancement } from '../../shared/metrics/actionAdvancement.ts';
 import { actionCompletion } from '../../shared/metrics/actionCompletion.ts';
@@ -15,7 +16,6 @@ import { contextPrecision } from '../../shared/metrics/contextPrecision.ts';
 import { contextRelevance } from '../../shared/metrics/contextRelevance.ts';
 import { conversationQuality } from '../../shared/metrics/conversationQuality.ts';
 import { correctness } from '../../shared/metrics/correctness.ts';
-import { editDistance } from '../../shared/metrics/editDistance.ts';
 import { exactMatch } from '../../shared/metrics/exactMatch.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import { jsonValidity } from '../../shared/metrics/jsonValidity.ts';
@@ -27,7 +27,6 @@ import type { JudgeAnswer, JudgeRequest, Metric, Score, ScoreContext, ScoredReco
 import { numericMatch } from '../../shared/metrics/numericMatch.ts';
 import { outputPii } from '../../shared/metrics/outputPii.ts';
 import { outputTone } from '../../shared/metrics/outputTone.ts';
-import { percentile } from '../../shared/metrics/percentile.ts';
 import { precisionAtK } from '../../shared/metrics/precisionAtK.ts';
 import { combine, scoreRecord, withJudges } from '../../shared/metrics/scoreRecord.ts';
 import { similarity } from '../../shared/metrics/similarity.ts';
@@ -42,7 +41,9 @@ import type { JudgeDefinition, ScorerDefinition } from '../../shared/scorers/sco
 import { scorerAsMetric } from '../../shared/scorers/scorerAsMetric.ts';
 import { rollUps } from '../../shared/scoring/rollUps.ts';
 import { scoredText } from '../../shared/scoring/scoredText.ts';
+import { percentile } from '../../shared/statistics/percentile.ts';
 import type { RollUpMethod } from '../../shared/wire/scorers.ts';
+import { scoredRecord as record } from '../support/scoredRecord.ts';
 
 /** A judge of a user's, without its question. */
 const ownJudge: JudgeDefinition = {
@@ -60,23 +61,6 @@ const ownJudge: JudgeDefinition = {
 const lastNumber = (text: string): string | undefined => numbersIn(text).at(-1);
 
 const metricsFolder = join(import.meta.dirname, '../../shared/metrics');
-
-const record = (given: Partial<ScoredRecord>): ScoredRecord => ({
-  kind: 'trace',
-  name: 'a record',
-  input: null,
-  output: null,
-  datasetInput: null,
-  datasetOutput: null,
-  metadata: {},
-  durationNs: null,
-  inputTokens: null,
-  outputTokens: null,
-  totalTokens: null,
-  errorMessage: null,
-  model: null,
-  ...given,
-});
 
 /** A judge that answers these texts in turn, and keeps what it was asked. */
 function judge(...answers: (string | Error)[]): ScoreContext & { asked: JudgeRequest[] } {
@@ -100,19 +84,49 @@ const propertiesOf = (request: JudgeRequest | undefined) => (request?.schema?.pr
 
 /** A judge of a user's own. */
 const ownMetric = (version: Partial<JudgeDefinition>, definition: ScorerDefinition = {}): Metric =>
-  scorerAsMetric({ id: newId(), name: 'own', definition }, { definition: { ...ownJudge, ...version } });
+  scorerAsMetric({ id: newId(), name: 'own', definition }, { ...ownJudge, ...version });
 
 describe('the list of built-in metrics', () => {
   test('every metric in the folder is in the list', async () => {
     const files = (await readdir(metricsFolder)).filter((file) => file.endsWith('.ts') && file !== 'index.ts');
     const found: string[] = [];
     for (const file of files) {
-      const exported: unknown[] = Object.values(await import(join(metricsFolder, file)));
-      const metrics = exported.filter((value): value is Metric => typeof (value as Partial<Metric>).score === 'function');
+      const exported: unknown[] = Object.values(await import(join(metricsFolder, file))).flat();
+      const metrics = exported.filter((value): value is Metric => typeof (value as Partial<Metric> | null)?.score === 'function');
       for (const metric of metrics) expect(builtinMetrics, `${file} is missing in shared/metrics/index.ts`).toContain(metric);
       found.push(...metrics.map((metric) => metric.name));
     }
     expect(found.sort()).toEqual(builtinMetrics.map((metric) => metric.name).sort());
+  });
+
+  test('what a metric says that it needs is what it does without a value for, and with it has one', async () => {
+    const bare = {
+      input: 'a question',
+      output: '{"answer": 4}',
+      durationNs: 1_000,
+      inputTokens: 1,
+      outputTokens: 1,
+      totalTokens: 2,
+    };
+    const tool = record({ kind: 'tool', name: 'add', input: '{}', output: '4' });
+    const documents = record({ kind: 'retriever', input: 'a question', output: '[{"content": "four"}]' });
+    const having: Record<string, Partial<ScoredRecord>> = {
+      reference_output: { datasetOutput: '4' },
+      context: { spans: [documents] },
+      steps: { spans: [documents] },
+      tool_calls: { spans: [tool] },
+      turns: { kind: 'session', traces: [record(bare), record(bare)] },
+      image: { output: 'data:image/png;base64,iVBORw0KGgo=' },
+      log_probabilities: { metadata: { logprobs: '[-0.5]', prompt_logprobs: '[-0.5]' } },
+    };
+    for (const metric of builtinMetrics) {
+      const needs = [...(metric.needsReference ? ['reference_output'] : []), ...(metric.needsParts ?? [])];
+      const answer = judge('{"explanation": "so", "verdict": true, "relevant": [1], "used": [50]}');
+      expect([metric.name, 'notApplicable' in (await score(metric, bare, answer))]).toEqual([metric.name, needs.length > 0]);
+      if (metric.multimodal === 'audio') continue; // has never a value, and says so
+      const all = { ...bare, ...Object.assign({}, ...needs.map((need) => having[need])) };
+      expect([metric.name, await score(metric, all, answer)]).not.toEqual([metric.name, { notApplicable: expect.anything() }]);
+    }
   });
 
   test('names and labels lead to one metric each', () => {
@@ -488,6 +502,9 @@ describe('code metrics', () => {
 describe('judged metrics', () => {
   const asked = { input: 'What is 2+2?', output: '4' };
   const steps = [record({ kind: 'tool' }), record({ kind: 'retriever', output: 'a sum' })];
+  /** True of a metric that needs more than a record with these texts and steps has. */
+  const hasNotAllParts = ({ needsParts = [] }: Metric) =>
+    needsParts.some((part) => ['turns', 'image', 'audio', 'log_probabilities'].includes(part));
 
   test('a verdict gives the value, the explanation and what it cost', async () => {
     expect(await score(correctness, asked, judge('{"explanation":"2+2 is 4.","verdict":true}'))).toEqual({
@@ -676,10 +693,9 @@ describe('judged metrics', () => {
     expect(await grade('Count the errors, mostly 1 to 5.', 'count', 7)).toMatchObject({ value: 7 });
   });
 
+  // Work that grew with the square of its length would take hours of the largest text.
   test('a text full of braces that end nowhere is gone through soon', () => {
-    const started = performance.now();
-    for (const part of ['{"', '{"a":', '{a:', '{a:[', '{/*', '{//']) expect(jsonObjectsIn(part.repeat(20_000))).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    for (const part of ['{"', '{"a":', '{a:', '{a:[', '{/*', '{//']) expect(jsonObjectsIn(part.repeat(1_000_000))).toEqual([]);
   });
 
   test('an answer that cannot be read is asked for once more, where that is allowed, and both calls are paid for', async () => {
@@ -845,7 +861,7 @@ describe('judged metrics', () => {
         { ...asked, durationNs: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2, spans: steps },
         context,
       );
-      expect('notApplicable' in scored, metric.name).toBe(metric.needsReference);
+      expect('notApplicable' in scored, metric.name).toBe(metric.needsReference || hasNotAllParts(metric));
     }
   });
 
@@ -856,10 +872,7 @@ describe('judged metrics', () => {
     ['what cannot be seen', '\u200b\ufeff'],
   ])('a record whose texts are %s is not judged, whatever its kind', async (_, empty) => {
     const given = { input: empty, output: empty, datasetInput: empty, datasetOutput: empty };
-    const own = scorerAsMetric(
-      { id: newId(), name: 'own', definition: {} },
-      { definition: { ...ownJudge, userPrompt: 'Is it polite?' } },
-    );
+    const own = scorerAsMetric({ id: newId(), name: 'own', definition: {} }, { ...ownJudge, userPrompt: 'Is it polite?' });
     for (const metric of [...builtinMetrics.filter((one) => one.needs === 'judge'), own])
       for (const kind of recordKinds)
         for (const traces of kind === 'session' ? [[], [record({ ...given, spans: [] })]] : [undefined]) {
@@ -936,7 +949,7 @@ describe('judged metrics', () => {
   });
 
   test('every judged metric asks once, in words, and fails softly', async () => {
-    for (const metric of builtinMetrics.filter((one) => one.needs === 'judge')) {
+    for (const metric of builtinMetrics.filter((one) => one.needs === 'judge' && !hasNotAllParts(one))) {
       const context = judge('hm');
       const scored = await score(metric, { ...asked, datasetOutput: '4', spans: steps }, context);
       expect(scored, metric.name).toHaveProperty('error');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tokenProviders } from '../../shared/providers/index.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
-// The promises of the README: a new filterable column is one entry in shared/columns/standard.ts, a new model provider one file in shared/providers
+// The promises of docs/contributing.md: a new filterable column is one entry in shared/columns/standard.ts, a new model provider one file in shared/providers
 // and its line in the list there. The sources are copied, the copy gets the entries, and its service starts on the data folder that the service without
 // them has left.
 
@@ -33,16 +33,16 @@ import { z } from 'zod';
 import { chat, textOnly } from './modelFamily.ts';
 import { bearerConnection, tokenProvider } from './provider.ts';
 
-export const nvidia = tokenProvider({
-  name: 'nvidia',
-  label: 'NVIDIA',
+export const casino = tokenProvider({
+  name: 'casino',
+  label: 'Casino',
   sent: z.object({ region: z.string() }),
   stored: z.object({ area: z.string() }),
   shown: z.object({ region: z.string() }),
   toStored: ({ region }) => ({ area: region }),
   toShown: ({ area }) => ({ region: area }),
-  connect: (_stored, secrets) => bearerConnection('https://integrate.api.nvidia.com/v1', secrets),
-  models: [{ parameters: chat, modalities: textOnly, names: ['nemotron'] }],
+  connect: (_stored, secrets) => bearerConnection('https://models.example/v1', secrets),
+  models: [{ parameters: chat, modalities: textOnly, names: ['roulette'] }],
 });
 `;
 
@@ -77,10 +77,13 @@ async function copyWith(entries: string, copy: string): Promise<void> {
   const [before, after, ...more] = (await readFile(registry, 'utf8')).split('\n] as const;');
   expect(more).toEqual([]);
   await writeFile(registry, `${before}${entries}] as const;${after}`);
-  await writeFile(join(copy, 'shared/providers/nvidia.ts'), PROVIDER);
+  await writeFile(join(copy, 'shared/providers/casino.ts'), PROVIDER);
+  // Every provider of the interface is there, so the copy has one of its own.
+  const names = join(copy, 'shared/wire/integrations.ts');
+  await writeFile(names, (await readFile(names, 'utf8')).replace("  'writer',\n", "  'writer',\n  'casino',\n"));
   const list = join(copy, 'shared/providers/index.ts');
-  const listed = (await readFile(list, 'utf8')).replace(/\[(openai, .*?)\]/, '[$1, nvidia]');
-  await writeFile(list, `import { nvidia } from './nvidia.ts';\n${listed}`);
+  const listed = (await readFile(list, 'utf8')).replace(/\[\s*(openai,[^\]]*?),?\s*\]/, '[$1, casino]');
+  await writeFile(list, `import { casino } from './casino.ts';\n${listed}`);
 }
 
 beforeAll(async () => {
@@ -183,17 +186,23 @@ test('the catalog and the OpenAPI document have it', async () => {
 test('a provider is connected, shown without its secret, and lends its models to run settings and `based_on`', async () => {
   const integrations = async (path: string): Promise<Json> => (await ask(`/v2/integrations/${path}`)).json();
   expect(await integrations('available')).toEqual({
-    integrations: ['custom', ...tokenProviders.map(({ name }) => name), 'nvidia'],
+    integrations: ['custom', ...tokenProviders.map(({ name }) => name), 'casino'],
   });
-  const saved: Json = await (await ask('/v2/integrations/nvidia', { token: 't-1', region: 'eu' }, 'PUT')).json();
-  expect(saved).toMatchObject({ name: 'nvidia', provider: 'nvidia' });
-  expect(await integrations('nvidia')).toEqual({ id: saved.id, name: 'nvidia', extra: null, provider: 'nvidia', region: 'eu' });
+  const saved: Json = await (await ask('/v2/integrations/casino', { token: 't-1', region: 'eu' }, 'PUT')).json();
+  expect(saved).toMatchObject({ name: 'casino', provider: 'casino' });
+  expect(await integrations('casino')).toEqual({
+    id: saved.id,
+    name: 'casino',
+    extra: null,
+    provider: 'casino',
+    region: 'eu',
+  });
   const models: Json = await (await ask('/v2/llm_integrations')).json();
-  expect(models.nvidia).toMatchObject({ provider: 'nvidia', models: ['nemotron'] });
+  expect(models.casino).toMatchObject({ provider: 'casino', models: ['roulette'] });
   const based = { endpoint: 'https://93.184.215.14/v1', authentication_type: 'none' };
-  const named = { ...based, model_properties: [{ name: 'own', alias: 'own', based_on: 'nemotron' }] };
+  const named = { ...based, model_properties: [{ name: 'own', alias: 'own', based_on: 'roulette' }] };
   expect(await (await ask('/v2/integrations/custom/own', named, 'PUT')).json()).toMatchObject({ name: 'own' });
   const { components, paths }: Json = await (await ask('/openapi.json')).json();
-  expect(components.schemas.NVIDIAIntegrationCreate.required).toEqual(['region', 'token']);
-  expect(Object.keys(paths).filter((path) => path.endsWith('/integrations/nvidia'))).toHaveLength(1);
+  expect(components.schemas.CasinoIntegrationCreate.required).toEqual(['region', 'token']);
+  expect(Object.keys(paths).filter((path) => path.endsWith('/integrations/casino'))).toHaveLength(1);
 });

@@ -359,7 +359,7 @@ describeWithServer(
     });
     afterAll(() => browser.close());
 
-    test('loads without an error, from this service alone, and lists the operations', { timeout: 120_000 }, async () => {
+    test('loads without an error, from this service alone, and lists the operations', async () => {
       const page = await browser.newPage();
       const wrong: string[] = [];
       await page.addInitScript(

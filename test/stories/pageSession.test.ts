@@ -74,11 +74,12 @@ test('no kind of token passes for another', async () => {
   expect(await statusWith(pageToken)).toBe(401);
   expect((await session(`assay_page=${token}`)).status).toBe(401);
   expect((await session('other=1')).status).toBe(401);
+  expect((await fetch(`${service.url}/current_user`, { headers: { Cookie: cookie } })).status).toBe(401); // the API reads no cookie
 });
 
 test('signing out ends the session in every tab, and so do a removal of all sessions', async () => {
   const { token, cookie } = await signIn();
-  await post('/pages/logout', { Cookie: cookie });
+  expect((await post('/pages/logout', { Cookie: cookie })).status).toBe(204);
   expect([(await session(cookie)).status, await statusWith(token)]).toEqual([401, 401]);
 
   const other = await signIn();
@@ -96,4 +97,13 @@ test('a script of a page gets no challenge, for which its browser would open a w
 test('a wrong password is an error of the API, in words', async () => {
   const answer = await post('/pages/login', {}, { email: EMAIL, password: 'wrong' });
   expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([401, 'wrong email or password']);
+});
+
+test('a page of another site signs nobody in or out', async () => {
+  const { token, cookie } = await signIn();
+  const foreign = { Origin: 'https://evil.example.com' };
+  const login = await post('/pages/login', foreign, { email: EMAIL, password: PASSWORD });
+  expect([login.status, login.headers.getSetCookie()]).toEqual([403, []]);
+  expect((await post('/pages/logout', { ...foreign, Cookie: cookie })).status).toBe(403);
+  expect(await statusWith(token)).toBe(200);
 });

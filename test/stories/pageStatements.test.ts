@@ -7,7 +7,7 @@ import type { StoredRecord } from '../../shared/records/record.ts';
 import { findKeys, type RecordPageQuery } from '../../shared/records/searchRecords.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
-import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
+import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
@@ -137,6 +137,31 @@ test('a run to which something is being written all the time is known after its 
   expect((await pageOf(everything)).total).toBe(written);
 });
 
+test('a deletion leaves what is known of other runs, and of traces that it does not take', async () => {
+  for (const table of ['records', 'record_keys', 'trace_members', 'metric_values'])
+    await tables.clickhouse.command({ name: 'merges', sql: `SYSTEM START MERGES ${table}` }); // the deletion waits for them
+  const { writtenTraces } = tables.clickhouse;
+  const untilKnown = async () => {
+    const known = record(19);
+    await tables.store([known]);
+    return writtenTraces?.get(run, known.id) && known;
+  };
+  await expect.poll(untilKnown).toBeDefined();
+  const [kept, taken] = [(await untilKnown()) as StoredRecord, (await untilKnown()) as StoredRecord];
+  const total = (await pageOf(everything)).total;
+  const other = { projectId: run.projectId, runId: newId() };
+  await tables.store([{ ...record(1), run_id: other.runId }]);
+  await pageOf({ ...everything, run: other });
+
+  await (await clickhouseRecordEraser(tables.clickhouse).erase(run, [taken])).gone;
+  expect([writtenTraces?.get(run, kept.id)?.isStored, writtenTraces?.get(run, taken.id)]).toEqual([true, undefined]);
+  expect((await pageOf({ ...everything, run: other })).statements).toEqual(['record page']);
+  expect((await pageOf(everything)).total).toBe(total - 1);
+  await clickhouseDeleteRecords(tables.clickhouse)(run.projectId, other.runId);
+  expect(writtenTraces?.get(run, kept.id)).toBeDefined();
+  expect((await pageOf({ ...everything, run: other })).total).toBe(0);
+});
+
 test('what is written to another run changes no answer', async () => {
   expect((await pageOf(everything)).total).toBe(12);
   await tables.store([{ ...record(30), run_id: newId() }]);
@@ -188,6 +213,30 @@ test('a run of which thousands of records were changed is read without a merge o
   expect(await answers()).toEqual(merged);
   await tables.store([record(70, { name: 'even' })]);
   expect((await answers()).all[1]).toBe(2_113);
+});
+
+test('the total of a run that was updated is counted once, and anew after a deletion', async () => {
+  for (const table of ['records', 'record_keys', 'trace_members', 'metric_values'])
+    await tables.clickhouse.command({ name: 'merges', sql: `SYSTEM START MERGES ${table}` }); // the deletion waits for them
+  const [first, second] = old as [StoredRecord, StoredRecord];
+  const store = clickhouseRecordStore(tables.clickhouse);
+  const update = (one: StoredRecord) =>
+    store.block({ keys: [], values: [], records: [{ record: { ...one, version: 2 }, isRewrite: true, replaces: one }] }).send();
+  const totals = async () =>
+    [await pageOf(everything), await pageOf(everything)].map(({ total, statements }) => [total, ...statements]);
+  const counted = ['record page', 'record count'];
+  await update(first);
+  expect((await totals())[1]).toEqual([12, 'record page']);
+  await update(second);
+  expect(await totals()).toEqual([
+    [12, 'record page'],
+    [12, 'record page'],
+  ]);
+  await (await clickhouseRecordEraser(tables.clickhouse).erase(run, [second])).gone;
+  expect(await totals()).toEqual([
+    [11, ...counted],
+    [11, 'record page'],
+  ]);
 });
 
 test('what a page shows beside its records is what is stored, also when it was asked before the last write', async () => {

@@ -2,20 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { finishProjectDeletions } from '../../shared/projects/deletions.ts';
 import { type AccountService, type Caller, startAccountService } from '../support/accountService.ts';
-import { describeWithServer } from '../support/describeWithServer.ts';
-import { emptyDatabase } from '../support/emptyDatabase.ts';
-import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
+import { overDatabases } from '../support/overDatabases.ts';
 
-describe('embedded', () => stories(async () => undefined));
-
-describeWithServer('over a Postgres server', postgresProgram, (program) => {
-  let server: PostgresServer | undefined;
-  afterAll(() => server?.remove());
-  stories(async () => {
-    server ??= await startPostgresServer(program);
-    return emptyDatabase(server);
-  });
-});
+overDatabases(stories);
 
 const ids = (items: { id: string }[]) => items.map((item) => item.id);
 

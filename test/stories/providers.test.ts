@@ -4,7 +4,7 @@ import { createOutboundGuard, type OutboundGuard } from '../../shared/integratio
 import { findTokenProvider } from '../../shared/providers/index.ts';
 import type { ModelCall } from '../../shared/providers/modelCall.ts';
 import { modelsOf, resolveModel, statedDefault } from '../../shared/providers/models.ts';
-import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
+import { connectedProvider, customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import { type ModelEndpoint, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
 
 let guard: OutboundGuard;
@@ -23,17 +23,7 @@ afterEach(async () => {
   await guard.close();
 });
 
-/** The integration that this request would store. Sealing is tested with the integrations. */
-function connected(provider: 'anthropic' | 'azure', body: object): Integration {
-  const { request, stored, toStored, toSecrets } = findTokenProvider(provider);
-  const sent = request.parse({ token: 'secret-1', ...body });
-  const secrets = toSecrets?.(sent) ?? { token: sent.token };
-  return {
-    ...customIntegration({ endpoint: '' }, secrets, provider),
-    provider,
-    config: stored.parse(toStored(sent)),
-  } as Integration;
-}
+const connected = (provider: 'anthropic' | 'azure', body: object) => connectedProvider(provider, { token: 'secret-1', ...body });
 
 async function sentBy(integration: Integration, call: Partial<ModelCall>) {
   const answer = await modelCallerOver([integration], guard).complete({

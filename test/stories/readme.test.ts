@@ -174,7 +174,7 @@ describe('examples', () => {
       const { stdout } = await run('bash', ['-c', script.replaceAll('http://127.0.0.1:8088', url)], {
         cwd: folder,
         env: { ...process.env, ...atHand, PATH: searched },
-        timeout: 120_000,
+        timeout: 280_000,
       }).catch((err: { stdout: string; stderr: string }) => {
         throw new Error(`an example of ${path} failed:\n${err.stdout}${err.stderr}`);
       });
@@ -182,7 +182,6 @@ describe('examples', () => {
       expect(outputs).toHaveLength(expected.length);
       for (const [index, output] of outputs.entries()) if (expected[index]) expect(output).toBe(expected[index]);
     },
-    180_000,
   );
 });
 
@@ -205,10 +204,11 @@ test('the demo ends by itself with a table of both experiments and the way back 
   expect(stdout).toMatch(/^numeric_match +1 +0\.85 +-0\.\d+ to -0\.\d+ +0 +6 +0\.0313 +worse$/m);
   expect(stdout).toContain(`DATA_DIR=${folder} `);
   expect(stdout).toMatch(/^ {2}API docs +http:\/\/127\.0\.0\.1:\d+\/docs$/m);
-  expect(stdout).toContain(`  log in        as admin@assay.local with the password of ${join(folder, 'credentials.json')}`);
+  expect(stdout).toContain(`  sign in       as admin@assay.local with the password of ${join(folder, 'credentials.json')}`);
+  expect(stdout).toMatch(/^ {2}comparison +http:\/\/127\.0\.0\.1:\d+\/console\/p\/[\w-]{36}\/compare\?base=[\w-]{36}&with=\S+$/m);
   for (const name of ['agent', 'prompt']) {
     expect(stdout).toMatch(
-      new RegExp(`http://127\\.0\\.0\\.1:\\d+/projects/[\\w-]{36}/experiments/[\\w-]{36} \\(${name}\\)$`, 'm'),
+      new RegExp(`http://127\\.0\\.0\\.1:\\d+/console/p/[\\w-]{36}/experiments/[\\w-]{36} \\(${name}\\)$`, 'm'),
     );
     expect(stdout).toMatch(
       new RegExp(

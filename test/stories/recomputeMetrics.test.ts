@@ -197,6 +197,20 @@ describe('recomputing the metrics of stored records', () => {
     expect(await states('correctness')).toEqual({ one: true });
   });
 
+  test('a limit of the cost is held against the calls of the trace', async () => {
+    const { log, recompute, states } = await logStream();
+    const call = (cost: number) => ({ type: 'llm', name: 'call', input: 'a', output: 'b', metrics: { cost } });
+    await log([
+      { ...answered('cheap'), spans: [call(0.01), call(0.02)] },
+      { ...answered('dear'), spans: [call(0.01), call(0.05)] },
+    ]);
+    const check = { type: 'cost', max_usd: 0.04 };
+    const { body: scorer } = await service.request('POST', '/v2/scorers', { name: 'Cheap', scorer_type: 'code', check });
+    const { id } = scorer as { id: string };
+    await done(await recompute({ scorer_ids: [id] }));
+    expect(await states(id)).toEqual({ cheap: true, dear: false });
+  });
+
   test('nothing that matches and no metric at all are done at once', async () => {
     const { log, recompute, jobs } = await logStream();
     await log([answered('one')]);
@@ -273,6 +287,98 @@ describe('recomputing the metrics of stored records', () => {
     } finally {
       await connection.close();
     }
+  });
+});
+
+describe('a job that scores stored records', () => {
+  const scorer = () => ({ id: idOf('json_validity'), scorer_type: 'preset' });
+  const start = (projectId: string, run_id: string, more: object): Promise<{ status: number; body: never }> =>
+    service.request('POST', '/v2/jobs', { job_name: 'log_stream_scorer', project_id: projectId, run_id, ...more });
+  const ended = async ({ status, body }: { status: number; body: never }) => {
+    expect(status, JSON.stringify(body)).toBe(200);
+    const { job_id } = body as { job_id: string };
+    await expect.poll(async () => (await job(job_id)).status).toBe('completed');
+    return job(job_id);
+  };
+
+  test('scores all of them, or those of the traces that it names', async () => {
+    const { projectId, streamId, log, search, states } = await logStream();
+    await log([answered('one'), answered('two', 'no json'), answered('three')]);
+    const [, two] = (await search()).toReversed();
+    const some = await start(projectId, streamId, { scorers: [scorer()], trace_ids: [two?.id] });
+    expect(some.body).toMatchObject({
+      ...{ job_name: 'log_stream_scorer', trace_ids: [two?.id], link: `/console/p/${projectId}/records?run=${streamId}` },
+      message: expect.stringMatching(/^1 records match/),
+    });
+    expect(await ended(some)).toMatchObject({ steps_total: 1, request_data: { scorer_config: { name: 'json_validity' } } });
+    expect(await states('json_validity')).toEqual({ one: undefined, two: false, three: undefined });
+    await ended(await start(projectId, streamId, { job_name: undefined, scorer_config: scorer() }));
+    expect(await states('json_validity')).toEqual({ one: true, two: false, three: true });
+  });
+
+  test('takes the metrics that are switched on where it names none', async () => {
+    const { projectId, streamId, log, enable, states } = await logStream();
+    const none = await start(projectId, streamId, { job_name: 'log_stream_run' });
+    expect(none).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'scorers'] }] } });
+    await log([answered('before')]);
+    await enable([scorer()]);
+    await ended(await start(projectId, streamId, { job_name: 'log_stream_run' }));
+    expect(await states('json_validity')).toEqual({ before: true });
+  });
+
+  test('takes the share that its segments say, and leaves those of the run', async () => {
+    const { projectId, streamId, log, send, states } = await logStream();
+    await log([
+      { ...answered('in'), name: 'wanted' },
+      { ...answered('out'), name: 'other' },
+    ]);
+    const segment_filters = [
+      { filter: { name: 'node_name', operator: 'eq', value: 'wanted' }, sample_rate: 1 },
+      { sample_rate: 0 },
+    ];
+    expect(await ended(await start(projectId, streamId, { scorers: [scorer()], segment_filters }))).toMatchObject({
+      steps_total: 1,
+    });
+    expect(await states('json_validity')).toEqual({ in: true, out: undefined });
+    const { body } = await send(`/runs/${streamId}/scorer-settings`, undefined, 'GET');
+    expect(body).toMatchObject({ segment_filters: null });
+  });
+
+  test('scores sessions alone, of all or of the traces that it names', async () => {
+    const { projectId, streamId, log, send, search, states } = await logStream();
+    const check = { type: 'contains_any', texts: ['yes'] };
+    const { body: made } = await service.request('POST', '/v2/scorers', {
+      ...{ name: 'Says yes', scorer_type: 'code', check, scoreable_node_types: ['trace', 'session'] },
+    });
+    const { id } = made as { id: string };
+    const sessions: string[] = [];
+    for (const name of ['first', 'second']) {
+      const { body } = await send('/sessions', { log_stream_id: streamId, name });
+      sessions.push((body as { id: string }).id);
+      await log([answered(`of ${name}`, 'yes')], { session_id: sessions.at(-1) });
+    }
+    const config = { id, scorer_type: 'code' };
+    const first = (await search()).find(({ input }) => input === 'of first');
+    const some = await start(projectId, streamId, { scorers: [config], is_session: true, trace_ids: [first?.id] });
+    expect(await ended(some)).toMatchObject({ steps_total: 1 });
+    const scored = async () =>
+      (await search('sessions')).filter(({ metric_info }) => metric_info?.[id]).map((session) => session.id);
+    expect(await scored()).toEqual([sessions[0]]);
+    expect(await states(id)).toEqual({ 'of first': undefined, 'of second': undefined });
+    await ended(await start(projectId, streamId, { scorers: [config], is_session: true }));
+    expect((await scored()).sort()).toEqual(sessions.toSorted());
+    const traceScorer = await start(projectId, streamId, { scorers: [scorer()], is_session: true });
+    expect(traceScorer).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'is_session'] }] } });
+  });
+
+  test('is refused for a run or a scorer that there is not, and for another job', async () => {
+    const { projectId, streamId } = await logStream();
+    expect((await start(projectId, newId(), { scorers: [scorer()] })).status).toBe(404);
+    expect((await start(projectId, streamId, { scorers: [{ id: newId(), scorer_type: 'llm' }] })).status).toBe(422);
+    const other = await start(projectId, streamId, { job_name: 'auto_gen' });
+    expect(other).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'job_name'] }] } });
+    const rows = await start(projectId, streamId, { job_name: 'playground_run', trace_ids: [newId()] });
+    expect(rows).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'trace_ids'] }] } });
   });
 });
 

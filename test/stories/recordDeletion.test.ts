@@ -35,9 +35,7 @@ test('traces that match go with their spans and scores; the others stay', async 
   expect(await service.metricValues.of(run, [gone.id, kept.id])).toMatchObject([{ recordId: kept.id }]);
 });
 
-test('an id can be logged anew after it was deleted, with another time and without what was there', {
-  timeout: 60_000,
-}, async () => {
+test('an id can be logged anew after it was deleted, with another time and without what was there', async () => {
   const { post, get } = service.space();
   const trace = traceWithSpan('again');
   await post('/traces', { traces: [{ ...trace, created_at: '2026-01-01T00:00:00Z', output: 'old' }] });
@@ -76,7 +74,7 @@ test('a span goes with the spans below it, its siblings and its trace stay', asy
   expect((await get(`/traces/${trace}`)).body.spans).toMatchObject([{ id: c }]);
 });
 
-test('a session goes with its traces; without a filter everything of the kind goes', { timeout: 120_000 }, async () => {
+test('a session goes with its traces; without a filter everything of the kind goes', async () => {
   const { post, search } = service.space();
   const { id } = (await post('/sessions', { name: 's' })).body;
   await post('/traces', { session_id: id, traces: [traceWithSpan('in')] });
@@ -88,7 +86,7 @@ test('a session goes with its traces; without a filter everything of the kind go
   expect(await search('spans')).toEqual([]);
 });
 
-test('writes beside a deletion are kept', { timeout: 120_000 }, async () => {
+test('writes beside a deletion are kept', async () => {
   const { post, search } = service.space();
   const toDelete = Array.from({ length: 50 }, () => traceWithSpan('to delete'));
   await post('/traces', { traces: toDelete });
@@ -102,7 +100,7 @@ test('writes beside a deletion are kept', { timeout: 120_000 }, async () => {
   expect(await search('spans')).toHaveLength(20);
 });
 
-test('runs and projects are counted, and go as a whole', { timeout: 120_000 }, async () => {
+test('runs and projects are counted, and go as a whole', async () => {
   const count = clickhouseRunCounts(service.clickhouse, async () => undefined);
   const remove = clickhouseDeleteRecords(service.clickhouse);
   const [first, second] = [service.space(), service.space()];
@@ -121,9 +119,7 @@ test('runs and projects are counted, and go as a whole', { timeout: 120_000 }, a
   expect(await second.search('traces')).toEqual([]);
 });
 
-test('an experiment row: the higher attempt stands, its strays go, and a late lower one changes nothing', {
-  timeout: 60_000,
-}, async () => {
+test('an experiment row: the higher attempt stands, its strays go, and a late lower one changes nothing', async () => {
   const { run, get } = service.space();
   const [id, shared, onlyFirst] = [newId(), newId(), newId()];
   const tidy = () => deleteStraySpans(service.deletion, (of) => straySpans(service.clickhouse, of), run);
@@ -150,7 +146,7 @@ test('an experiment row: the higher attempt stands, its strays go, and a late lo
   expect(await tidy()).toBe(0);
 });
 
-test('without a filter all of the run goes: sessions, and spans whose trace never came, too', { timeout: 120_000 }, async () => {
+test('without a filter all of the run goes: sessions, and spans whose trace never came, too', async () => {
   const { post, search } = service.space();
   const sessionId = newId();
   await post('/sessions', { name: 'talk', external_id: 'talk' });

@@ -85,6 +85,37 @@ test('where nothing matches there is no range, unless one was asked for', async 
   ]);
 });
 
+test.each([
+  ['one statement', 2_000_000, 1],
+  ['two statements, where more match than are kept', 2, 2],
+])('the range of a filter and its counts are %s', async (_, mostKept, statements) => {
+  const query: RecordQuery = {
+    ...{ run: { projectId: service.projectId, runId: service.runId }, kinds: ['trace'], findColumn },
+    filter: { filter: { type: 'text', column_id: 'name', operator: 'eq', value: 'odd', case_sensitive: true } },
+  };
+  const asked: string[] = [];
+  const listening = new Proxy(service.clickhouse, {
+    get(of, key) {
+      const value: unknown = Reflect.get(of, key, of);
+      if (key !== 'query' || typeof value !== 'function') return value;
+      return (read: { name: string }) => {
+        asked.push(read.name);
+        return value.call(of, read) as unknown;
+      };
+    },
+  });
+  const reads = clickhouseHistogram(listening, mostKept);
+  const body = await recordHistogram(reads, query, { buckets: 2 });
+  expect(asked.filter((name) => name === 'record histogram')).toHaveLength(statements);
+  expect(shape(body)).toEqual([
+    [1, 1],
+    [2, 1],
+  ]);
+  expect(body).toMatchObject({ start_time: timeOfMicros(START + 1n), end_time: timeOfMicros(START + 10_800_000_000n) });
+  const until = { to: timeOfMicros(START + 7_200_000_000n), buckets: 1 };
+  expect(await recordHistogram(reads, query, until)).toMatchObject({ count: 2, start_time: body.start_time, end_time: until.to });
+});
+
 test('the first and the last time that a record may have are within a range', async () => {
   const run = newId();
   const ends = ['1900-01-01T00:00:00.000000Z', '2299-12-31T23:59:59.999999Z'];

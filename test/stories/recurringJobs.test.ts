@@ -73,9 +73,7 @@ async function executions(name: string): Promise<string[]> {
   return ids;
 }
 
-test('a job runs once at each of its times, whatever the number of apis and workers, and goes on when one dies', {
-  timeout: 60_000,
-}, async () => {
+test('a job runs once at each of its times, whatever the number of apis and workers, and goes on when one dies', async () => {
   const jobs = [job('count', 1_000)];
   await Promise.all([apiProcess().prepare(jobs), apiProcess().prepare(jobs)]);
   await vi.waitFor(() => expect(runs('count').length).toBeGreaterThanOrEqual(4), { timeout: 60_000 });
@@ -88,7 +86,7 @@ test('a job runs once at each of its times, whatever the number of apis and work
   await schedule('count').pause();
   const taken = async () => (await schedule('count').describe()).info.numActionsTaken;
   // Temporal lists an execution that has ended a moment later.
-  await expect.poll(async () => (await taken()) - (await executions('count')).length, { timeout: 60_000 }).toBe(0);
+  await expect.poll(async () => (await taken()) - (await executions('count')).length).toBe(0);
   // Each time is in the id of its execution; the kill may have cost a run that was under way its line.
   const times = new Set(await executions('count')).size;
   expect(times).toBe(await taken());
@@ -129,7 +127,7 @@ test('what a crash may have cut off is run at each start, without waiting for it
     await api.prepare(jobs);
     await api.startJobs(jobs);
     await vi.waitFor(() => expect(runs('once-there')).toHaveLength(start), { timeout: 60_000 });
-    await expect.poll(async () => (await executions('once-there')).length, { timeout: 60_000 }).toBe(start);
+    await expect.poll(async () => (await executions('once-there')).length).toBe(start);
   }
 });
 

@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(runners, { recursive: true, force: true });
 });
 
-/** What judges of correctness were shown since the request of this number. */
+/** Returns what judges of correctness were shown since the request of this number. */
 const shownSince = (from: number): string[] =>
   endpoint.requests
     .slice(from)

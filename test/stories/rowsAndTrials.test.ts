@@ -103,9 +103,9 @@ describe('the traces of an experiment', () => {
     expect(selected).not.toHaveProperty('dataset_row_id');
 
     const columns = ['dataset_row_id', 'dataset_version', 'dataset_row_ordinal', 'trial'];
-    const exported = async (column_ids?: string[]) => {
+    const exported = async (column_ids?: string[], of: object = run) => {
       const body = {
-        ...run,
+        ...of,
         root_type: 'trace',
         export_format: 'csv',
         column_ids,
@@ -123,6 +123,8 @@ describe('the traces of an experiment', () => {
     expect(header).toBe(columns.join(','));
     expect(lines.sort()).toEqual(dataset.rows.map(({ row_id }, ordinal) => `${row_id},1,${ordinal},0`).sort());
     expect((await exported())[0]?.split(',')).toEqual(expect.arrayContaining(columns));
+    // As one client names the experiment.
+    expect((await exported(columns, { log_stream_id: one.id })).sort()).toEqual([header, ...lines].sort());
   });
 
   test('are listed with these columns behind the standard ones, which log streams have alone', async () => {
@@ -139,6 +141,7 @@ describe('the traces of an experiment', () => {
       ).columns;
     const ofStream = await catalog({ log_stream_id: stream });
     const ofExperiment = await catalog({ experiment_id: one.id });
+    expect(await catalog({ log_stream_id: one.id })).toEqual(ofExperiment);
     const standard = (columns: typeof ofStream) => columns.filter(({ category }) => category === 'standard');
     expect(standard(ofExperiment)).toEqual(standard(ofStream));
     expect(ofStream.filter(({ category }) => category === 'dataset')).toEqual([]);
@@ -155,6 +158,7 @@ describe('the traces of an experiment', () => {
       { id: 'dataset_version', data_type: 'integer', filter_type: 'number', filterable: true, sortable: true },
       { id: 'dataset_row_ordinal', data_type: 'integer', filter_type: 'number', filterable: true, sortable: true },
       { id: 'trial', data_type: 'integer', filter_type: 'number', filterable: true, sortable: true },
+      { id: 'attempts', data_type: 'integer', filter_type: 'number', filterable: true, sortable: true },
     ]);
   });
 
@@ -173,7 +177,7 @@ describe('the traces of an experiment', () => {
       body: { experiment_id: logged.id, traces: [{ name: 'x', input: 'x', spans: [], trial: 7 }] },
     });
     expect(await found({ experiment_id: logged.id })).toMatchObject([
-      { dataset_row_id: null, dataset_version: null, dataset_row_ordinal: null, trial: null },
+      { dataset_row_id: null, dataset_version: null, dataset_row_ordinal: null, trial: null, attempts: null },
     ]);
   });
 });
@@ -225,6 +229,7 @@ describe('trials', () => {
     expect(aggregates.exact_match).toEqual({
       rows: 3,
       mean: expect.closeTo((1 + 1 / 4 + 3 / 4) / 3, 9),
+      deviation: expect.closeTo(Math.sqrt(((1 / 3) ** 2 + (5 / 12) ** 2 + (1 / 12) ** 2) / 2), 9),
       spread: expect.closeTo((0 + 0.5 + 0.5) / 3, 9),
       agreement: expect.closeTo((1 + 3 / 4 + 3 / 4) / 3, 9),
     });

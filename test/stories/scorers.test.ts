@@ -13,17 +13,22 @@ import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
-import type { JudgeRequest, ScoredRecord } from '../../shared/metrics/metric.ts';
+import type { JudgeRequest } from '../../shared/metrics/metric.ts';
 import { scoreRecord } from '../../shared/metrics/scoreRecord.ts';
 import { toDescriptor } from '../../shared/records/columnCatalog.ts';
+import { freezeMetric, thawMetric } from '../../shared/scorers/frozenMetric.ts';
 import { isScored } from '../../shared/scorers/isScored.ts';
-import { presets } from '../../shared/scorers/presets.ts';
-import { resolveMetrics } from '../../shared/scorers/resolveMetrics.ts';
+import { noJudge } from '../../shared/scorers/judge.ts';
+import { presetById, presets } from '../../shared/scorers/presets.ts';
+import { type EnabledMetric, resolveMetrics } from '../../shared/scorers/resolveMetrics.ts';
 import { enabledMetricColumns, projectMetricColumns, runScorers } from '../../shared/scorers/runSettings.ts';
 import type { ScorerStore } from '../../shared/scorers/scorer.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
-import type { Database } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
+import { postgresPresetVersions } from '../../shared/stores/postgres/presetVersions.ts';
 import { scorerStore } from '../../shared/stores/postgres/scorers.ts';
+import { labelledMetrics, olderNames, otherWireNames, wireNames } from '../support/interfaceMetrics.ts';
+import { scoredRecord } from '../support/scoredRecord.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 type Json = Record<string, unknown>;
@@ -33,6 +38,8 @@ interface ScorerJson extends Json {
   label: string;
   scorer_type: string;
 }
+
+const emptyRecord = scoredRecord();
 
 const userId = newId();
 let directory: string;
@@ -44,7 +51,7 @@ let projectId: string;
 let runId: string;
 let experimentId: string;
 
-/** Who calls is told by a header here: accounts have stories of their own. */
+/** A header names the caller here: accounts have stories of their own. */
 const gate: Gate = {
   authenticate: async (request) => ({
     userId,
@@ -104,8 +111,11 @@ beforeAll(async () => {
   database = await openSeededDatabase(join(directory, 'postgres'));
   store = scorerStore(database);
   await database.query(`INSERT INTO users (id, email, role) VALUES ($1, 'ada@example.com', 'admin')`, [userId]);
-  const assets = createAssetAccess(postgresAssets(database));
-  const endpoints = [...scorerRoutes({ scorers: store, gate, assets }), ...metricSettingsRoutes({ scorers: store, assets })];
+  const assets = createAssetAccess(postgresAssets(database), (id) => presetById(id) !== undefined);
+  const endpoints = [
+    ...scorerRoutes({ scorers: store, gate, assets, presetVersions: postgresPresetVersions(database) }),
+    ...metricSettingsRoutes({ scorers: store, assets }),
+  ];
   const app = createApp({
     endpoints,
     gate,
@@ -169,6 +179,38 @@ describe('finding metrics', () => {
     expect(body).toEqual(byLabel[0]);
   });
 
+  test('a metric says what it needs: a built-in of itself, a judge of yours by what its prompt asks for', async () => {
+    const needsOf = async (name: string) => (await listed([{ name: 'name', operator: 'eq', value: name }]))[0]?.needs;
+    expect(await needsOf('exact_match')).toEqual(['reference_output']);
+    expect(await needsOf('context_precision')).toEqual(['judge_model', 'context']);
+    expect(await needsOf('tool_selection_quality')).toEqual(['judge_model', 'tool_calls']);
+    expect(await needsOf('latency')).toEqual([]);
+    const name = `judge ${newId()}`;
+    const { body } = await call('POST', '/scorers', { name, scorer_type: 'llm' });
+    expect(await needsOf(name)).toEqual(['judge_model']);
+    const prompt = 'Does {{output}} follow from {{context}}, {{expected}} and {{metadata.plan}}?';
+    await call('POST', `/scorers/${body.id}/version/llm`, { user_prompt: prompt });
+    expect(await needsOf(name)).toEqual(['judge_model', 'reference_output', 'context', 'metadata']);
+    const requiring = async (scorer_type: string, ...required_scorers: string[]) => {
+      const scorer = { name: `requiring ${newId()}`, scorer_type, required_scorers };
+      const { status, body } = await call('POST', '/scorers', scorer);
+      expect(status, JSON.stringify(body)).toBe(200);
+      return body as ScorerJson;
+    };
+    const code = await requiring('code', name);
+    const ofCode = { code: '', scoreType: 'float', outputType: 'discrete' } as const;
+    const definition = { ...ofCode, nodeTypes: ['llm'], aggregates: false, chainAggregation: null };
+    await store.addVersion({ id: newId(), scorerId: code.id as string, createdBy: userId, definition });
+    const above = await requiring('code', 'exact_match', code.name as string);
+    for (const one of [code, above, await requiring('code', 'correctness')]) {
+      expect(one).toMatchObject({ needs: ['judge_model'], included_fields: [] });
+      expect(await needsOf(one.name as string)).toEqual(['judge_model']);
+    }
+    expect((await requiring('code', 'exact_match')).needs).toEqual([]);
+    const judge = await requiring('llm', code.name as string);
+    expect(judge).toMatchObject({ needs: ['judge_model'], included_fields: ['model_name', 'num_judges'] });
+  });
+
   test('every built-in is listed once over all pages, and the last page ends the loop', async () => {
     const names: string[] = [];
     for (let token: number | null = 0; token !== null; ) {
@@ -180,6 +222,59 @@ describe('finding metrics', () => {
       token = body.next_starting_token as number | null;
     }
     expect(names.sort()).toEqual(builtinMetrics.map((metric) => metric.name).sort());
+  });
+
+  test('every label, wire name and key of the clients leads to its metric, and so does each older name', async () => {
+    const labels = labelledMetrics.map(([label]) => label);
+    const found = await listed([{ name: 'label', operator: 'one_of', value: labels, case_sensitive: false, strict: false }]);
+    expect(new Map(found.map(({ label, name }) => [label, name]))).toEqual(
+      new Map(labelledMetrics.map(([label, , name]) => [label, name])),
+    );
+    const names = [...new Set([...labelledMetrics.map(([, , name]) => name), ...wireNames, ...otherWireNames])];
+    expect(names).toHaveLength(73);
+    const byName = await listed([{ name: 'name', operator: 'one_of', value: names }]);
+    expect(byName.map(({ name }) => name).sort()).toEqual(names.toSorted());
+    const resolved = async (name: string) => (await resolveMetrics(store, [name]))[0]?.name;
+    for (const [label, key, name] of labelledMetrics) {
+      expect(await resolved(label), label).toBe(name);
+      expect(await resolved(name), name).toBe(name);
+      if (key !== null) expect(await resolved(key), key).toBe(name);
+    }
+    for (const name of names) expect(await resolved(name), name).toBe(name);
+    for (const [older, name] of Object.entries(olderNames)) {
+      expect(await resolved(older), older).toBe(name);
+      expect((await listed([{ name: 'name', operator: 'eq', value: older }])).map((one) => one.name)).toEqual([name]);
+    }
+    const keys = ['action_completion', 'inputPii', 'input_sexism_luna', 'output_tone_luna', 'input_pii'];
+    expect(await Promise.all(keys.map(resolved))).toEqual([
+      ...['agentic_session_success', 'input_pii_gpt', 'input_sexist_luna', 'output_tone', 'input_pii'],
+    ]);
+  });
+
+  test('a scorer of a user comes before the built-in that clients knew by its name', async () => {
+    const own = await versioned('Groundedness');
+    const label = { name: 'label', operator: 'eq', value: 'groundedness', case_sensitive: false, strict: false };
+    expect((await listed([label])).map(({ id }) => id)).toEqual([own.id]);
+    expect((await resolveMetrics(store, ['groundedness']))[0]?.scorerId).toBe(own.id);
+    await call('DELETE', `/scorers/${own.id}`);
+    expect((await listed([label])).map(({ name }) => name)).toEqual(['context_adherence']);
+    expect(await listed([{ ...label, strict: true }])).toEqual([]);
+    expect((await listed([{ name: 'name', operator: 'ne', value: 'groundedness' }])).length).toBeGreaterThan(50);
+  });
+
+  test('a small tuned form says that it is one, also in the settings of a run', async () => {
+    const [form] = await listed([{ name: 'name', operator: 'eq', value: 'completeness_luna' }]);
+    expect(form).toMatchObject({
+      ...{ label: 'Completeness (SLM)', scorer_type: 'preset', model_type: 'slm', output_type: 'percentage' },
+      ...{ needs: ['judge_model'], included_fields: ['model_name', 'num_judges'] },
+      description: expect.stringContaining('Computed by the judge of `completeness`'),
+    });
+    expect(await listed([{ name: 'id', operator: 'eq', value: form?.id }, { name: 'exclude_slm_scorers' }])).toEqual([]);
+    const multimodal = { name: 'multimodal_capabilities', operator: 'contains', value: 'audio' };
+    expect((await listed([multimodal])).map(({ name }) => name)).toContain('interruption_detection');
+    const scorers = [{ id: form?.id, scorer_type: 'luna', name: 'completeness_luna' }];
+    const { body } = await call('POST', `/projects/${projectId}/runs/${runId}/scorer-settings`, { run_id: runId, scorers });
+    expect(body.scorers).toMatchObject([{ name: 'completeness_luna', scorer_type: 'preset', model_type: 'slm' }]);
   });
 
   test('no body lists everything; an unknown filter, operator or value is refused', async () => {
@@ -287,6 +382,48 @@ describe('scorers of users', () => {
     await judgeScorer('Courtesy'); // the name is free again
   });
 
+  test('a scorer of code with a check computes at once, and what a run froze of it stays', async () => {
+    const check = { type: 'regex', pattern: '^AB-[0-9]+$' };
+    const made = await call('POST', '/scorers', { name: 'Ticket', scorer_type: 'code', check, project_ids: [projectId] });
+    expect([made.status, made.body]).toMatchObject([
+      200,
+      { check, output_type: 'boolean', model_type: 'code', direction: 'higher', needs: [], warnings: [], default_version: null },
+    ]);
+    const { id } = made.body as ScorerJson;
+    const settings = { run_id: runId, scorers: [{ id, scorer_type: 'code', name: 'Ticket' }] };
+    const { body } = await call('POST', `/projects/${projectId}/runs/${runId}/scorer-settings`, settings);
+    expect(body.scorers).toMatchObject([{ id, name: 'Ticket', scorer_type: 'code', model_type: 'code', output_type: 'boolean' }]);
+    const valueBy = async (metric: EnabledMetric | undefined, output: string) => {
+      const context = { signal: new AbortController().signal, complete: () => Promise.reject(new Error('not asked')) };
+      return scoreRecord(metric as EnabledMetric, { ...emptyRecord, output }, context);
+    };
+    const [metric] = await runScorers(store, projectId, runId);
+    const frozen = freezeMetric(metric as EnabledMetric, noJudge);
+    expect(await valueBy(metric, 'AB-1')).toEqual({ value: true });
+    const other = { type: 'contains_any', texts: ['x'] };
+    expect((await call('PATCH', `/scorers/${id}`, { check: other })).body).toMatchObject({ check: other, direction: 'higher' });
+    const [changed] = await runScorers(store, projectId, runId);
+    expect(await valueBy(changed, 'AB-1')).toMatchObject({ value: false });
+    expect(await valueBy(thawMetric(frozen), 'AB-1')).toEqual({ value: true });
+    expect(freezeMetric(changed as EnabledMetric, noJudge).version).not.toBe(frozen.version);
+    expect((await enabledMetricColumns(store, projectId, runId)).map(toDescriptor)).toMatchObject([
+      { id: `metrics/${id}`, label: 'Ticket', data_type: 'boolean', direction: 'higher' },
+    ]);
+  });
+
+  test.each([
+    [{ scorer_type: 'llm' }, ['body', 'check'], /type llm has no check/],
+    [{ output_type: 'percentage' }, ['body', 'output_type'], /boolean, not percentage/],
+    [{ check: { type: 'regex', pattern: '(' } }, ['body', 'check', 'pattern'], /cannot be used: .*missing/],
+    [{ check: { type: 'json_schema', schema: { type: 'thing' } } }, ['body', 'check', 'schema'], /cannot be used/],
+    [{ check: { type: 'regexp', pattern: 'a' } }, ['body', 'check', 'type'], /./],
+    [{ check: { type: 'contains_all', texts: [] } }, ['body', 'check', 'texts'], /./],
+  ])('a check that cannot be, %j, is refused', async (more, loc, msg) => {
+    const check = { type: 'latency', max_ms: 100 };
+    const { status, body } = await call('POST', '/scorers', { name: `no ${newId()}`, scorer_type: 'code', check, ...more });
+    expect([status, body]).toMatchObject([422, { detail: [{ loc, msg: expect.stringMatching(msg) }] }]);
+  });
+
   test('says which values are better and between which they lie', async () => {
     const rated = await judgeScorer('Rated', { output_type: 'discrete', direction: 'lower', range: { min: 1, max: 5 } });
     const scale = { direction: 'lower', range: { min: 1, max: 5 } };
@@ -316,7 +453,7 @@ describe('scorers of users', () => {
       direction: null,
       range: null,
     });
-    // What follows from the type of the values need not be said.
+    // A field that follows from the type of the values may be left out.
     expect(await judgeScorer('Polite')).toMatchObject({ direction: null, range: { min: 0, max: 1 } });
     expect(await judgeScorer('Tones', { output_type: 'categorical' })).toMatchObject({ direction: null, range: null });
     expect((await listed([{ name: 'name', operator: 'eq', value: 'latency' }]))[0]).toMatchObject({
@@ -351,6 +488,10 @@ describe('scorers of users', () => {
     await refused({ output_type: 'boolean', categories: ['a'] }, 'categories');
     await refused({ output_type: 'categorical', categories: ['a', 'A'] }, 'categories');
     await refused({ output_type: 'categorical', categories: [] }, 'categories');
+    const labels = { output_type: 'categorical', categories: ['good', 'bad'] };
+    const labelled = await call('POST', '/scorers', { name: 'Labelled', scorer_type: 'llm', ...labels });
+    expect(labelled.body).toMatchObject(labels);
+    expect((await call('GET', `/scorers/${labelled.body.id}`)).body).toMatchObject(labels);
     // The type may come with the first version: it is the one that is checked then.
     const open = await call('POST', '/scorers', { name: 'Open', scorer_type: 'llm', range: { min: 1, max: 5 } });
     expect(open.body).toMatchObject({ range: { min: 1, max: 5 } });
@@ -421,10 +562,6 @@ describe('scorers of users', () => {
     await refused(422, 'POST', '/scorers', { name: 'P', scorer_type: 'llm', defaults: { num_judges: 11 } });
     await refused(422, 'POST', '/scorers', { name: 'P\u0000', scorer_type: 'llm' });
     await refused(422, 'POST', `/scorers/${scorer.id}/version/llm`, {});
-    await refused(422, 'POST', `/scorers/${scorer.id}/version/llm`, {
-      user_prompt: 'x',
-      output_type: 'retrieved_chunk_list_boolean',
-    });
     await refused(422, 'PATCH', `/scorers/${scorer.id}`, { default_version_id: newId() });
     const code = (await call('POST', '/scorers', { name: 'My code', scorer_type: 'code' })).body;
     await refused(422, 'POST', `/scorers/${code.id}/version/llm`, { user_prompt: 'x' });
@@ -621,21 +758,7 @@ describe('metrics of a run', () => {
 
 async function askedBy(metric: Parameters<typeof scoreRecord>[0]): Promise<JudgeRequest[]> {
   const asked: JudgeRequest[] = [];
-  const record: ScoredRecord = {
-    kind: 'trace',
-    name: 'a record',
-    input: 'Capital of France?',
-    output: 'It is Paris.',
-    datasetInput: null,
-    datasetOutput: 'Paris',
-    metadata: {},
-    durationNs: null,
-    inputTokens: null,
-    outputTokens: null,
-    totalTokens: null,
-    errorMessage: null,
-    model: null,
-  };
+  const record = scoredRecord({ input: 'Capital of France?', output: 'It is Paris.', datasetOutput: 'Paris' });
   const score = await scoreRecord(metric, record, {
     signal: new AbortController().signal,
     async complete(request) {

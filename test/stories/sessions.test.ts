@@ -57,6 +57,8 @@ test('a session is opened, found by its external id and read with its traces and
   expect(body.traces).toMatchObject(
     traces.map((trace) => ({ id: trace, session_id: id, spans: [{ type: 'tool', session_id: id }] })),
   );
+  expect((await get(`/sessions/${id}?include_children=false`)).body).toEqual({ ...body, traces: [] });
+  expect((await get(`/sessions/${traces[0]}?include_children=false`)).status).toBe(404);
 });
 
 test('two openers of the same external id meet, in one run and not across runs', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openSweepClock } from '../../shared/records/sweepClock.ts';
-import type { Database } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
 import { postgresSweepClock } from '../../shared/stores/postgres/sweepClock.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
 

@@ -3,9 +3,12 @@ import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
+import type { RecordChange } from '../../shared/records/recordChange.ts';
+import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { findKeys } from '../../shared/records/searchRecords.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
-import { readRecords } from '../../shared/stores/clickhouse/writes/recordStore.ts';
+import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/writes/datasetRows.ts';
+import { clickhouseRecordStore, readRecords } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 let tables: Awaited<ReturnType<typeof openRecordTables>>;
@@ -53,6 +56,7 @@ test('what updates have set is still known of records that a former release upda
   const run = { projectId: newId(), runId: newId() };
   const id = newId();
   await alter('DROP COLUMN updated_fields');
+  await alter('RENAME COLUMN short_columns TO shorts');
   const cached = JSON.stringify({ name: 'call', updated_fields: ['output', 'metrics/cost'] });
   const row = { project_id: run.projectId, run_id: run.runId, id, trace_id: id, session_id: id, type: 'trace', version: 2 };
   await tables.clickhouse.insert({
@@ -68,6 +72,32 @@ test('what updates have set is still known of records that a former release upda
   const [stored] = await read();
   await tables.store([{ ...(stored as StoredRecord), version: 3, updated_fields: ['output', 'input'] }]);
   expect(await read()).toMatchObject([{ name: 'call', version: 3, updated_fields: ['output', 'input'] }]);
-  const caches = await rows(`SELECT shorts FROM records WHERE id = '${id}' AND version = 3`);
-  expect(JSON.parse(caches[0]?.shorts ?? '')).not.toHaveProperty('updated_fields');
+  const caches = await rows(`SELECT short_columns FROM records WHERE id = '${id}' AND version = 3`);
+  expect(JSON.parse(caches[0]?.short_columns ?? '')).not.toHaveProperty('updated_fields');
+});
+
+test('a trace that a former release has noted before its record came is in the session that was said then', async () => {
+  const run = { projectId: newId(), runId: newId() };
+  const [id, session] = [newId(), newId()];
+  const key = { project_id: run.projectId, run_id: run.runId, id, session_id: session, type: 'awaited', version: 1 };
+  const rows = [{ ...key, created_at: '2026-02-01 00:00:00.000000' }];
+  await tables.clickhouse.insert({ table: 'record_keys', rows, token: newId() });
+  const store = clickhouseRecordStore(tables.clickhouse);
+  await store.removeMisplaced(run, [id]); // it has no record, and stays
+  const [trace] = await new RecordWriter({ store }).write(run, [
+    { action: 'log', record: { id, type: 'trace', trace_id: id, created_at: '2026-03-01T00:00:00.000000Z', input: 'q' } },
+  ] as RecordChange[]);
+  expect(trace).toMatchObject({ session_id: session });
+  const [stored] = await store.recordsById(run, [id]);
+  expect(stored).toMatchObject({ session_id: session, created_at: '2026-03-01T00:00:00.000000Z' });
+});
+
+test('lists of dataset rows that a former release has stored are found under their present name', async () => {
+  const owner = newId();
+  const content = newId();
+  await datasetRowTables(tables.clickhouse);
+  await datasetRows(tables.clickhouse).insertRanges(owner, content, [{ rowKey: 7, count: 3 }]);
+  await tables.clickhouse.command({ name: 'former', sql: 'RENAME TABLE dataset_row_ranges TO dataset_stretches' });
+  for (let process = 1; process <= 2; process++) await datasetRowTables(tables.clickhouse);
+  expect(await datasetRows(tables.clickhouse).ranges(owner, content)).toEqual([{ rowKey: 7, count: 3 }]);
 });

@@ -29,7 +29,7 @@ afterAll(async () => {
   await judge?.close();
 });
 
-/** Which queue each activity of a workflow was put on. */
+/** Returns which queue each activity of a workflow was put on. */
 async function queuesOf(workflowId: string): Promise<Record<string, string | null | undefined>> {
   const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
   return Object.fromEntries(

@@ -94,14 +94,6 @@ test.concurrent('our own cancel is one of Temporal', async ({ expect }) => {
   await expect.poll(() => statusOf(experiment)).toBe('CANCELLED');
 });
 
-test.concurrent('the signal by which processes of the release before cancel works as well', async ({ expect }) => {
-  const experiment = await started('cancelled by signal', { rows: 400 });
-  await experiment.until(({ rows_done }) => rows_done >= 4);
-  await handleOf(experiment).signal('cancelRun');
-  expect(await experiment.end()).toMatchObject({ state: 'cancelled' });
-  await expect.poll(() => statusOf(experiment)).not.toBe('RUNNING');
-});
-
 test.concurrent('terminate ends the run within 35 s, names Temporal, and nothing is recorded from then on', async ({
   expect,
 }) => {
@@ -175,7 +167,7 @@ test.concurrent('reset goes on with the rows that a run was to run again, and re
     (await experiment.traces())
       .filter(({ output }) => output === '2')
       .map(({ name }) => String(Number(name.replace('row ', '')) - 1));
-  await expect.poll(async () => (await again()).length, { timeout: 60_000 }).toBeGreaterThanOrEqual(8);
+  await expect.poll(async () => (await again()).length).toBeGreaterThanOrEqual(8);
   const recorded = await again();
   await reset(experiment);
   const before = (await executions()).length;

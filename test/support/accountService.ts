@@ -24,6 +24,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { createProjectAccess } from '../../shared/projects/access.ts';
 import { openFirstLog } from '../../shared/projects/firstLog.ts';
 import { createRunLookup, type RunCount } from '../../shared/projects/runs.ts';
+import { presetById } from '../../shared/scorers/presets.ts';
 import { postgresAccounts } from '../../shared/stores/postgres/accounts.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { collaboratorStore } from '../../shared/stores/postgres/collaborators.ts';
@@ -77,7 +78,7 @@ export async function startAccountService(url?: string, trustedProxies: readonly
   });
   const clients = createClientAddresses(trustedProxies);
   const access = createProjectAccess(projects);
-  const assets = createAssetAccess(postgresAssets(database));
+  const assets = createAssetAccess(postgresAssets(database), (id) => presetById(id) !== undefined);
   const runLookup = createRunLookup(logStreams);
   const recordStore = { down: false, counts: new Map<string, RunCount>() };
   const deletions = {
@@ -95,7 +96,7 @@ export async function startAccountService(url?: string, trustedProxies: readonly
       credentials.forget();
     },
   };
-  const health = { ok: true, message: 'ready' };
+  const health = { ok: true, message: 'ready', parts: [] };
   const runCounts = async (_projectId: string, runIds: readonly string[]) =>
     new Map([...recordStore.counts].filter(([runId]) => runIds.includes(runId)));
   const newestRecords = async () => new Map<string, string>();
@@ -104,7 +105,7 @@ export async function startAccountService(url?: string, trustedProxies: readonly
     ...healthRoutes({ health: async () => health, version: '0.1.0' }),
     ...accountRoutes({ accounts, passwords, credentials, access, clients, newId, now }),
     ...loginSessionRoutes({ accounts, passwords, credentials, clients, now }),
-    ...projectRoutes({ projects, newestRecords, accounts, access, firstLog, ...deletions }),
+    ...projectRoutes({ projects, newestRecords, accounts, access, firstLog, makeExamples: async () => {}, ...deletions }),
     ...collaboratorRoutes({
       projects,
       access,

@@ -3,21 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
-import type { Gate } from '../../api/route.ts';
 import { datasetContentRoutes } from '../../api/routes/datasetContent.ts';
 import { datasetRoutes } from '../../api/routes/datasets.ts';
 import { promptRenderingRoutes } from '../../api/routes/promptRendering.ts';
 import { promptRoutes } from '../../api/routes/prompts.ts';
-import type { Caller } from '../../shared/accounts/permissions.ts';
 import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import type { CopiedRecord } from '../../shared/datasets/editedTable.ts';
-import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { presetById } from '../../shared/scorers/presets.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/writes/datasetRows.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
 import { promptStore } from '../../shared/stores/postgres/prompts.ts';
+import { callerOfProjects } from './callerOfProjects.ts';
 import { type Answer, serve } from './http.ts';
 import { openSeededDatabase } from './seedPostgres.ts';
 
@@ -27,26 +26,11 @@ export async function startAssetService() {
   const database = await openSeededDatabase(join(directory, 'postgres'));
   const clickhouse = openClickHouse({ dataDir: join(directory, 'clickhouse') });
   await datasetRowTables(clickhouse);
-  const caller: Caller = { userId: newId(), email: 'ada@example.com', role: 'user' };
-  await database.query("INSERT INTO users (id, email, first_name, role) VALUES ($1, $2, 'Ada', $3)", [
-    caller.userId,
-    caller.email,
-    caller.role,
-  ]);
-  const visible = new Set<string>();
-  const gate: Gate = {
-    authenticate: async () => caller,
-    async authorize(_caller, access, projectId) {
-      if (typeof access === 'string' || !('project' in access)) return undefined;
-      if (projectId === undefined || !visible.has(projectId))
-        throw new ServiceError('NotFound', `there is no project ${projectId}`);
-      return { id: projectId, name: 'a project', role: 'owner' };
-    },
-  };
+  const { caller, gate, project } = await callerOfProjects(database, 'ada@example.com');
   const records = new Map<string, CopiedRecord>();
   const deps = { datasets: datasetStore(database), rows: datasetRows(clickhouse) };
   const prompts = promptStore(database);
-  const assets = createAssetAccess(postgresAssets(database));
+  const assets = createAssetAccess(postgresAssets(database), (id) => presetById(id) !== undefined);
   const endpoints = [
     ...datasetRoutes({ ...deps, gate, assets }),
     ...datasetContentRoutes({
@@ -69,17 +53,7 @@ export async function startAssetService() {
     caller,
     records,
     ...http,
-    /** A new project that the caller sees, or does not. */
-    async project(seen = true): Promise<string> {
-      const id = newId();
-      await database.query("INSERT INTO projects (id, name, type, created_by) VALUES ($1, $2, 'gen_ai', $3)", [
-        id,
-        `project ${id}`,
-        caller.userId,
-      ]);
-      if (seen) visible.add(id);
-      return id;
-    },
+    project,
     /** Creates a dataset as clients do: a multipart form whose file is named like the dataset. */
     async upload(
       format: string,

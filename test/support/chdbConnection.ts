@@ -90,7 +90,7 @@ function engineSettings(settings: ClickHouseSettings): Record<string, SettingVal
 
 const baseResult = ({ query_id }: Query) => ({ query_id: query_id ?? randomUUID(), response_headers: {}, http_status_code: 200 });
 
-/** What a server says of a statement that it has done: the counts, as text. */
+/** Returns what a server says of a statement that it has done: the counts, as text. */
 export const summary = (done: { read?: number; written?: number; bytes: number; seconds: number }) => ({
   read_rows: String(done.read ?? 0),
   read_bytes: String(done.read === undefined ? 0 : done.bytes),

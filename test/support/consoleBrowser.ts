@@ -16,7 +16,7 @@ export interface ConsoleBrowser extends AsyncDisposable {
   context(options?: BrowserContextOptions): Promise<BrowserContext>;
   /** A page that is not signed in, or one more of a context. */
   open(context?: BrowserContext): Promise<Page>;
-  /** A page on the list of projects, of an account that signed in at the first page of the service. */
+  /** A page on the list of projects, in a browser of its own, of an account that is signed in. */
   signedIn(account: Account, options?: BrowserContextOptions): Promise<Page>;
   signInOn(page: Page, account: Account): Promise<void>;
 }
@@ -32,6 +32,8 @@ export async function consoleBrowser(executablePath: string, serviceUrl: string,
   await buildConsole(() => undefined);
   const browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
   const problems: string[] = [];
+  /** Cookies of accounts that signed in: a second page of one begins with them, unless they were signed out. */
+  const kept = new Map<string, Awaited<ReturnType<BrowserContext['storageState']>>>();
 
   /** Pages that scripts open are watched, too. */
   async function context(options: BrowserContextOptions = {}): Promise<BrowserContext> {
@@ -64,10 +66,18 @@ export async function consoleBrowser(executablePath: string, serviceUrl: string,
   return {
     ...{ problems, context, open, signInOn },
     async signedIn(account, options) {
-      const page = await open(await context(options));
+      const name = JSON.stringify(account);
+      const storageState = kept.get(name);
+      const page = await open(await context({ ...options, ...(storageState && { storageState }) }));
       await page.goto(`${serviceUrl}/`);
-      await signInOn(page, account);
-      await page.getByRole('heading', { name: 'Projects' }).waitFor();
+      const projects = page.getByRole('heading', { name: 'Projects' });
+      const signIn = page.getByRole('heading', { name: 'Sign in to Assay' });
+      await projects.or(signIn).waitFor();
+      if (await signIn.isVisible()) {
+        await signInOn(page, account);
+        await projects.waitFor();
+        kept.set(name, await page.context().storageState());
+      }
       return page;
     },
     async [Symbol.asyncDispose]() {
@@ -77,11 +87,30 @@ export async function consoleBrowser(executablePath: string, serviceUrl: string,
   };
 }
 
-/** Returns what axe finds on a page: the rule, and the first element that breaks it. */
-export async function axeViolations(page: Page): Promise<[string, string | undefined][]> {
+type Violations = [rule: string, element: string | undefined][];
+
+/**
+ * Returns what axe finds on a page: the rule, and the first element that breaks it.
+ * @param rules only these; all that axe runs by itself without them
+ */
+export async function axeViolations(page: Page, ...rules: string[]): Promise<Violations> {
   await page.evaluate(axe);
-  const found = await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe.run(),
+  const found = await page.evaluate(
+    (values) =>
+      (
+        globalThis as unknown as {
+          axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+        }
+      ).axe.run(values.length > 0 ? { runOnly: { type: 'rule', values } } : {}),
+    rules,
   );
   return found.violations.map(({ id, nodes }) => [id, nodes[0]?.html]);
+}
+
+/** The same in the light and in the dark theme of the system. What a page consists of is the same in both: in the second, rules for colours are enough. */
+export async function axeViolationsInBothThemes(page: Page): Promise<{ light: Violations; dark: Violations }> {
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await axeViolations(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  return { light, dark: await axeViolations(page, 'color-contrast', 'link-in-text-block') };
 }

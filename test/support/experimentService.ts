@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
-import type { Gate } from '../../api/route.ts';
 import { experimentGroupRoutes } from '../../api/routes/experimentGroups.ts';
 import { experimentRoutes } from '../../api/routes/experiments.ts';
 import { experimentTagRoutes } from '../../api/routes/experimentTags.ts';
@@ -21,6 +20,7 @@ import type { RunWorkflows } from '../../shared/experiments/startRun.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { deleteWithRecords } from '../../shared/projects/deletions.ts';
 import type { RunCount, RunRef } from '../../shared/projects/runs.ts';
+import { presetById } from '../../shared/scorers/presets.ts';
 import { projectMetricColumns, runScorers } from '../../shared/scorers/runSettings.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
@@ -35,6 +35,7 @@ import { postgresRunTags } from '../../shared/stores/postgres/runTags.ts';
 import { scorerStore } from '../../shared/stores/postgres/scorers.ts';
 import { postgresScorings } from '../../shared/stores/postgres/scorings.ts';
 import { PromptRunSettings } from '../../shared/wire/prompts.ts';
+import { callerOfProjects } from './callerOfProjects.ts';
 import { type Answer, serve } from './http.ts';
 import { openSeededDatabase } from './seedPostgres.ts';
 
@@ -46,22 +47,7 @@ import { openSeededDatabase } from './seedPostgres.ts';
 export async function startExperimentService(url?: string) {
   const directory = await mkdtemp(join(tmpdir(), 'assay-experiments-'));
   const database = await (url ? openDatabase({ url }) : openSeededDatabase(join(directory, 'postgres')));
-  const caller: Caller = { userId: newId(), email: `${newId()}@example.com`, role: 'user' };
-  await database.query("INSERT INTO users (id, email, first_name, role) VALUES ($1, $2, 'Ada', $3)", [
-    caller.userId,
-    caller.email,
-    caller.role,
-  ]);
-  const visible = new Set<string>();
-  const gate: Gate = {
-    authenticate: async () => caller,
-    async authorize(_caller, access, projectId) {
-      if (typeof access === 'string' || !('project' in access)) return undefined;
-      if (projectId === undefined || !visible.has(projectId))
-        throw new ServiceError('NotFound', `there is no project ${projectId}`);
-      return { id: projectId, name: 'a project', role: 'owner' };
-    },
-  };
+  const { caller, gate, project } = await callerOfProjects(database);
   const datasets = datasetStore(database);
   const prompts = promptStore(database);
   const scorers = scorerStore(database);
@@ -134,7 +120,7 @@ export async function startExperimentService(url?: string) {
     scorings: postgresScorings(database),
     datasets,
     scorers,
-    assets: createAssetAccess(postgresAssets(database)),
+    assets: createAssetAccess(postgresAssets(database), (id) => presetById(id) !== undefined),
     newId,
     requestRun: (experimentId: string, request: Parameters<typeof requestRun>[2]) =>
       requestRun({ ...checks, workflows }, experimentId, request),
@@ -177,7 +163,8 @@ export async function startExperimentService(url?: string) {
     },
     authorizeProject: (who: Caller, action: 'create_run' | 'read' | string, projectId: string) =>
       gate.authorize(who, { project: action as 'read' }, projectId),
-    linkTo: (projectId: string, experimentId: string) => `http://assay.test/projects/${projectId}/experiments/${experimentId}`,
+    startScoring: () => Promise.reject(new Error('no records are scored here')),
+    linkTo: (projectId: string, experimentId: string) => `http://assay.test/console/p/${projectId}/experiments/${experimentId}`,
   };
   const endpoints = [
     ...experimentRoutes(deps),
@@ -204,17 +191,7 @@ export async function startExperimentService(url?: string) {
     bucketRequests,
     call: (method: string, path: string, json?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
       http.request(method, path, { headers, ...(json === undefined ? {} : { json }) }),
-    /** A new project that the caller sees. */
-    async project(): Promise<string> {
-      const id = newId();
-      await database.query("INSERT INTO projects (id, name, type, created_by) VALUES ($1, $2, 'gen_ai', $3)", [
-        id,
-        `project ${id}`,
-        caller.userId,
-      ]);
-      visible.add(id);
-      return id;
-    },
+    project,
     /** A dataset of 40 rows with one version. */
     async dataset(name: string, columnNames: string[] = ['input', 'output']): Promise<{ id: string; versionIndex: number }> {
       const id = newId();

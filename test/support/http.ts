@@ -28,6 +28,8 @@ export interface HttpService {
 export async function serve(app: Express): Promise<HttpService> {
   const server: Server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // The client closes what is idle. A busy process closes a connection before it has read the request that has come, which is then reset.
+  server.keepAliveTimeout = 0;
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,

@@ -4,7 +4,7 @@ import type { Filter, FilterLeaf } from '../../shared/wire/filters.ts';
 /** A record's value in a column; undefined where it has none. */
 export type ValueOf = (columnId: string) => string | number | boolean | readonly string[] | undefined;
 
-/** What a filter means, read in memory: the other opinion that the record store's answer is held against. */
+/** Returns what a filter means, read in memory: the other opinion that the record store's answer is held against. */
 export function matchesFilter(filter: Filter, held: ValueOf): boolean {
   if ('and' in filter) return filter.and.every((inner) => matchesFilter(inner, held));
   if ('or' in filter) return filter.or.some((inner) => matchesFilter(inner, held));

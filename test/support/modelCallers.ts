@@ -1,8 +1,9 @@
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import type { CustomConfig, Integration, Secrets } from '../../shared/integrations/integration.ts';
+import type { CustomConfig, Integration, ProviderName, Secrets } from '../../shared/integrations/integration.ts';
 import type { OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { openPrices } from '../../shared/prices/openPrices.ts';
+import { findTokenProvider } from '../../shared/providers/index.ts';
 import type { ModelCaller } from '../../shared/providers/modelCall.ts';
 import { createModelCaller } from '../../shared/providers/modelCaller.ts';
 
@@ -32,10 +33,21 @@ export function customIntegration(
     sealed: secrets,
     limits: { concurrency: 4 },
     prices: [],
+    selectedBy: [],
+    disabledBy: [],
     createdBy: newId(),
     createdAt: new Date(),
     updatedAt: new Date(),
   };
+}
+
+/** The integration that this request to connect a provider would store. Sealing is tested with the integrations. */
+export function connectedProvider(provider: ProviderName, body: object): Integration {
+  const { request, stored, toStored, toSecrets } = findTokenProvider(provider);
+  const sent = request.parse(body);
+  const secrets = toSecrets?.(sent) ?? { token: sent.token };
+  const config = stored.parse(toStored(sent));
+  return { ...customIntegration({ endpoint: '' }, secrets, provider), provider, config } as Integration;
 }
 
 /** A model caller over these integrations, at most four calls at a time each. */
@@ -46,5 +58,6 @@ export const modelCallerOver = (integrations: Integration[], guard: OutboundGuar
     outbound: guard,
     handlers: { directory: handlersDir, isolation: { env: {} }, memoryMb: 128 },
     calls: inProcessCoordination().calls,
+    files: { find: async () => [], bytes: async () => undefined },
     prices: openPrices({ list: async () => integrations }),
   });

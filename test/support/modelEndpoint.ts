@@ -121,3 +121,23 @@ export const sends =
   (status: number, text: string, headers: Record<string, string> = { 'content-type': 'application/json' }): Answer =>
   (_request, response) =>
     void response.writeHead(status, headers).end(text);
+
+/** The start of an answer in pieces. */
+export const beginStream = (response: ServerResponse): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+
+/** An event of an answer in pieces, with this delta. */
+export const pieceOf = (delta: object, more: object = {}): string =>
+  `data: ${JSON.stringify({ model: 'real-name', choices: [{ index: 0, delta, ...more }] })}\n\n`;
+
+/** The last events of such an answer: why it ended, and 12 input and 3 output tokens. */
+export const endOfPieces = `${pieceOf({}, { finish_reason: 'stop' })}data: {"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3}}\n\ndata: [DONE]\n\n`;
+
+/** An answer in pieces, byte for byte. */
+export const streams =
+  (...parts: (string | Uint8Array)[]): Answer =>
+  async (_request, response) => {
+    beginStream(response);
+    for (const part of parts) await new Promise((resolve) => response.write(part, resolve));
+    response.end();
+  };

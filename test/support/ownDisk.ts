@@ -12,7 +12,7 @@ export interface OwnDisk {
   fill(leave?: number): void;
   /** Gives the room back. */
   free(): void;
-  /** What a power cut does: what was not written to the disk is gone, and every later write fails. It is mounted anew after `restore`. */
+  /** Acts as a power cut: unwritten data is gone, and every later write fails. The disk is mounted anew after `restore`. */
   cutPower(): void;
   /** Mounts the disk again as it was at the power cut, when the last of its processes has ended. */
   restore(): Promise<void>;

@@ -38,6 +38,7 @@ export function recordsInMemory({ onKeys, onSend }: StoreHooks) {
     deleted: async () => [],
     records: async (_run, wanted) => wanted.flatMap(({ id }) => records.get(id) ?? []),
     recordsById: async (_run, ids) => ids.flatMap((id) => records.get(id) ?? []),
+    places: async (_run, ids) => ids.flatMap((id) => records.get(id) ?? []),
     removeMisplaced: async () => {},
     block: ({ keys: newKeys, records: versions }) => ({
       async send() {

@@ -55,4 +55,8 @@ export const chunkOf = ({ experimentId, projectId, workflowNumber, rowCount }: E
   to: rowCount,
   lanes: 2,
   round: 1,
+  chunk: 0,
+  token: 'chunk 0',
+  runId: 'execution',
+  startedAt: 0,
 });

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/database.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const KEPT_IN = join(ROOT, 'node_modules/.cache/assay-tests');

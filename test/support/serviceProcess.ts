@@ -13,7 +13,7 @@ export interface ServiceProcess {
   url: string;
   apiKey: string;
   child: ChildProcess;
-  /** What it has printed so far. */
+  /** Returns what it has printed so far. */
   output(): string;
   /** Ends it with a signal and waits until it is gone. */
   kill(signal: NodeJS.Signals): Promise<void>;

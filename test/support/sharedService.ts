@@ -13,15 +13,15 @@ export async function sharedTestService(): Promise<TestService> {
   const answer = await fetch(lender, { method: 'POST' });
   const text = await answer.text();
   if (!answer.ok) throw new Error(text);
-  const { place, ...at } = JSON.parse(text) as ServiceAddresses & { place: number };
+  const { loan, ...at } = JSON.parse(text) as ServiceAddresses & { loan: number };
   const service = testServiceAt(at, async () => {
     try {
       await removeIntegrations(service.client);
     } catch (err) {
-      await fetch(`${lender}/${place}?end`, { method: 'DELETE' });
+      await fetch(`${lender}/${loan}?end`, { method: 'DELETE' });
       throw err;
     }
-    await fetch(`${lender}/${place}`, { method: 'DELETE' });
+    await fetch(`${lender}/${loan}`, { method: 'DELETE' });
   });
   return service;
 }

@@ -16,7 +16,7 @@ const END_MS = 45_000;
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where `POST` takes a service that no other file uses now, and `DELETE /<place>` gives it back; with `?end` it is lent no more. */
+    /** Where `POST` takes a service that no other file uses now, and `DELETE /<loan>` gives it back; with `?end` it is lent no more. */
     sharedServices: string;
   }
 }
@@ -36,13 +36,17 @@ interface Shared {
  */
 export async function setup({ config, provide }: TestProject): Promise<() => Promise<void>> {
   const services: Shared[] = [];
+  /** The services that are lent now, by the number of the loan: a file that gives back twice ends nothing that another has taken since. */
+  const loans = new Map<number, Shared>();
+  let lent = 0;
   const take = (): number => {
-    const free = services.findIndex((one) => !one.isTaken && one.ended === undefined && one.process.exitCode === null);
-    const place = free === -1 ? services.push(start(config.env)) - 1 : free;
-    const one = services[place] as Shared;
+    const free = services.find((one) => !one.isTaken && one.ended === undefined && one.process.exitCode === null);
+    const one = free ?? start(config.env);
+    if (!free) services.push(one);
     one.isTaken = true;
     clearTimeout(one.idle);
-    return place;
+    loans.set(lent, one);
+    return lent++;
   };
   const giveBack = (one: Shared, isUsable: boolean): void => {
     one.isTaken = false;
@@ -50,16 +54,17 @@ export async function setup({ config, provide }: TestProject): Promise<() => Pro
     else end(one);
   };
   const lender = createServer(async ({ method, url = '' }, response) => {
-    const [place, how] = url.slice(1).split('?');
-    const given = services[Number(place)];
-    if (method === 'DELETE' && given) {
-      giveBack(given, how !== 'end');
+    if (method === 'DELETE') {
+      const [loan, how] = url.slice(1).split('?');
+      const given = loans.get(Number(loan));
+      loans.delete(Number(loan));
+      if (given) giveBack(given, how !== 'end');
       response.end();
       return;
     }
-    const taken = take();
+    const loan = take();
     try {
-      response.end(JSON.stringify({ place: taken, ...(await services[taken]?.addresses) }));
+      response.end(JSON.stringify({ loan, ...(await loans.get(loan)?.addresses) }));
     } catch (err) {
       response.writeHead(500).end(String(err));
     }

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** A TCP proxy before a server, whose link a test can break. */
 export interface TcpProxy {
   port: number;
-  /** What new connections meet, and what becomes of those that are open when it is set. */
+  /** Sets how new connections are met, and what becomes of open ones. */
   set(state: 'open' | 'reset' | 'stalled'): void;
   /** Gets what clients send. */
   onSent(hear: (data: Buffer, connection: number) => void): void;

@@ -28,7 +28,7 @@ export interface TestService extends AsyncDisposable {
   project(): Promise<TestProject>;
 }
 
-/** What a service says of itself. */
+/** Addresses and folder of a service. */
 export type ServiceAddresses = Pick<TestService, 'url' | 'dataDir' | 'temporalUiUrl' | 'metricsUrl'>;
 
 /** A service that runs at these addresses, as tests use it. */

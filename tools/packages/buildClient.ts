@@ -52,7 +52,7 @@ try {
 exports.AsyncLocalStorage = found.AsyncLocalStorage;
 `;
 
-/** What a project that compiles for older runtimes does not know by itself. */
+/** Adds references to the libraries that a project for older runtimes does not load by itself. */
 const withLibraries = (declaration: string): string =>
   declaration.includes('Symbol.asyncDispose') ? `/// <reference lib="esnext.disposable" />\n${declaration}` : declaration;
 

@@ -17,7 +17,7 @@ export interface Bundled {
 }
 
 /**
- * What the entries lead to, in a few files for each format: entries under their own names, `part1`, `part2`, … below them.
+ * Bundles the modules that the entries lead to, in a few files for each format: entries under their own names, `part1`, `part2`, … below them.
  * @returns texts by path, the first folder being the format's
  */
 export async function bundleParts(

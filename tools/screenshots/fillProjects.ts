@@ -1,15 +1,33 @@
 import type { ServiceClient } from '../../client/http.ts';
-import { createLogStream, createProject } from '../../client/index.ts';
+import {
+  addPromptVersion,
+  createDataset,
+  createLogStream,
+  createProject,
+  createPrompt,
+  datasetRows,
+  editDataset,
+} from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { type FilledComparison, fillComparison } from './fillComparison.ts';
+import { fillExperiments } from './fillExperiments.ts';
+import { fillOthers, type OtherRecords } from './fillOthers.ts';
+import { fillQueue } from './fillQueue.ts';
+import { fillSettings } from './fillSettings.ts';
 
 /** Ids of the things that the pictures show. */
-export interface Filled {
+export interface Filled extends OtherRecords {
   projectId: string;
   emptyProjectId: string;
   traceId: string;
   /** A model call of the trace. */
   spanId: string;
   sessionId: string;
+  datasetId: string;
+  comparison: FilledComparison;
+  promptId: string;
+  queueId: string;
+  integrationId: string;
 }
 
 const TRACES = 400;
@@ -34,12 +52,73 @@ export async function fillProjects(client: ServiceClient): Promise<Filled> {
   const { id: sessionId } = await client.send<{ id: string }>(`/projects/${projectId}/sessions`, { body: session });
   const traces = Array.from({ length: TRACES }, (_, index) => traceOf(index));
   const first = traces[1] as ReturnType<typeof traceOf>;
-  const [inSession, others] = [traces.slice(0, 4), traces.slice(4)];
+  const [inSession, alone] = [traces.slice(0, 4), traces.slice(4)];
   await client.send(`/projects/${projectId}/traces`, {
     body: { log_stream_id: runId, session_id: sessionId, traces: inSession },
   });
-  await client.send(`/projects/${projectId}/traces`, { body: { log_stream_id: runId, traces: others } });
-  return { projectId, emptyProjectId, traceId: first.id, spanId: first.callId, sessionId };
+  await client.send(`/projects/${projectId}/traces`, { body: { log_stream_id: runId, traces: alone } });
+  await fillExperiments(client, projectId);
+  const queueId = await fillQueue(
+    client,
+    projectId,
+    runId,
+    traces.slice(0, 12).map(({ id }) => id),
+  );
+  const comparison = await fillComparison(client);
+  const datasetId = await fillDataset(client, projectId);
+  const promptId = await fillPrompt(client, projectId);
+  const others = await fillOthers(client, projectId, runId);
+  const integrationId = await fillSettings(client, projectId);
+  return {
+    integrationId,
+    queueId,
+    projectId,
+    datasetId,
+    promptId,
+    emptyProjectId,
+    traceId: first.id,
+    spanId: first.callId,
+    sessionId,
+    comparison,
+    ...others,
+  };
+}
+
+/** A prompt with two versions. */
+async function fillPrompt(client: ServiceClient, projectId: string): Promise<string> {
+  const system = { role: 'system', content: 'You are a helpful travel assistant. Answer in the language of the question.' };
+  const template = [system, { role: 'user', content: 'Answer for {{audience}}: {{input}}' }];
+  const { id } = await createPrompt({ client, projectId, name: 'travel answer', template });
+  const shorter = [{ ...system, content: `${system.content} Use at most three sentences.` }, ...template.slice(1)];
+  await addPromptVersion({
+    client,
+    id,
+    template: shorter,
+    settings: { modelAlias: 'gpt-4.1-mini', temperature: 0 },
+    select: true,
+  });
+  return id;
+}
+
+/** A dataset whose second version edits, removes and adds a row. */
+async function fillDataset(client: ServiceClient, projectId: string): Promise<string> {
+  const content = Array.from({ length: 60 }, (_, index) => ({
+    input: `${questions[index % questions.length]} (${index})`,
+    output: index % 4 ? `The Tagus; in ${1900 + index}` : null,
+    metadata: index % 5 ? { level: 'easy', chapter: index } : null,
+  }));
+  const { id } = await createDataset({ client, projectId, name: 'Questions about rivers', content });
+  const rows = await datasetRows({ client, id }).all();
+  const idOf = (index: number) => rows[index]?.row_id as string;
+  await editDataset({
+    ...{ client, id },
+    edits: [
+      { edit_type: 'update_row', row_id: idOf(1), values: { output: 'The Tagus and the Trancão; in 1901' } },
+      { edit_type: 'delete_row', row_id: idOf(3) },
+      { edit_type: 'append_row', values: { input: 'How long is the Tagus?', output: '1,007 km' } },
+    ],
+  });
+  return id;
 }
 
 function traceOf(index: number) {

@@ -19,7 +19,7 @@ export interface RunnerDeps {
   models: ModelCaller;
   integrations: Pick<Integrations, 'keyRing' | 'outbound'>;
   calls: CallGate;
-  /** What runner modules see and who they are. */
+  /** The user and files that runner modules run with. */
   isolation: CodeIsolation;
   settings: Pick<Config, 'RUNNERS_DIR' | 'RUNNER_MEMORY_MB'>;
 }

@@ -10,6 +10,7 @@ import { parseJson } from '../../shared/json/parseJson.ts';
 import { MOST_CALLS } from '../../shared/providers/callLimits.ts';
 import { AttemptFailure, connectionFailure, httpFailure, UNEXPLAINED } from '../../shared/providers/failures.ts';
 import { defaultRetryRules, limitedCall } from '../../shared/providers/limitedCall.ts';
+import type { Attempt } from '../../shared/providers/modelCall.ts';
 import type { TimeLimit } from '../../shared/providers/timeLimit.ts';
 
 /** Bytes of an answer that are read; a larger one fails the row. */
@@ -17,7 +18,7 @@ const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 
 const utf8 = new TextDecoder();
 
-/** What its parts hold is not looked at here: the record of the row takes whatever they are. */
+/** The contents of these fields are not checked here: the record of the row takes any value. */
 const anything = z.unknown().optional();
 const Answer = z.object({ output: z.unknown(), error: anything, spans: anything, metrics: anything });
 
@@ -41,8 +42,9 @@ export function httpRunner(
   return {
     async run(row: ExperimentRow, { attempt, signal, waiting, stopping, confirm, memory }: RowContext): Promise<RowResult> {
       let startedAt = new Date();
-      // Of the last try alone.
+      // Times the last attempt alone.
       let durationNs: number | null = null;
+      const tries: Attempt[] = [];
       const body = JSON.stringify({
         row: {
           id: row.rowId,
@@ -93,13 +95,13 @@ export function httpRunner(
             waiting,
             stopping,
             confirm,
-            attempts: [],
+            attempts: tries,
             mayExplain: () => outbound.mayExplain(url),
           },
           call,
         );
         const { output, error, spans, metrics } = Answer.parse(parseJson(text));
-        return recordableResult({ output, error, spans, startedAt, durationNs, localMetrics: metrics });
+        return recordableResult({ output, error, spans, startedAt, durationNs, attempts: tries.length, localMetrics: metrics });
       } catch (err) {
         signal.throwIfAborted();
         if (stopping.aborted && err === stopping.reason) throw err;
@@ -108,6 +110,7 @@ export function httpRunner(
           spans: [],
           startedAt,
           durationNs,
+          attempts: Math.max(1, tries.length),
           error: err instanceof AttemptFailure || outbound.mayExplain(url) ? reason(err) : UNEXPLAINED,
           isProviderFailure: err instanceof AttemptFailure && err.isOfProvider,
           isExhausted: err instanceof AttemptFailure && err.isExhausted,
@@ -118,7 +121,7 @@ export function httpRunner(
   };
 }
 
-/** What went wrong, without anything of the answer's body: it may hold secrets. */
+/** Describes an error without quoting the answer's body, which may hold secrets. */
 function reason(err: unknown): string {
   if (err instanceof z.ZodError || err instanceof SyntaxError)
     return 'the runner\'s URL did not answer with a JSON object that has an "output"';

@@ -30,10 +30,10 @@ export function moduleRunner(run: ExperimentRun, modulePath: string, isolation: 
       const cell = await cells.take().finally(isOver);
       try {
         context.signal.throwIfAborted();
-        return await cell.run(row, context);
+        return { ...(await cell.run(row, context)), attempts: deaths + 1 };
       } catch (err) {
         if (!(err instanceof HostDied)) throw err;
-        if (err.verdict) return err.verdict;
+        if (err.verdict) return { ...err.verdict, attempts: deaths + 1 };
         started = err.startedAt;
         diedAt = Date.now();
       } finally {
@@ -46,6 +46,7 @@ export function moduleRunner(run: ExperimentRun, modulePath: string, isolation: 
       spans: [],
       startedAt: started,
       durationNs: (diedAt - started.getTime()) * 1_000_000,
+      attempts: MAX_DEATHS_PER_ROW,
     };
   };
 

@@ -14,7 +14,7 @@ import type { HostMessage, HostRequest, ModuleRow } from './moduleProcess.ts';
 
 type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
 
-/** What a registered runner gets beside the row's input. */
+/** The second argument of a registered runner, beside the row's input. */
 export interface RunnerModuleContext {
   row: ModuleRow;
   experiment: { id: string; name: string; projectId: string };

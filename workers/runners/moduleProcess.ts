@@ -18,7 +18,7 @@ export interface ModuleRow {
   id: string;
   /** Position in the dataset version or list of records. */
   ordinal: number;
-  /** Which repetition of the row this is, from 0. */
+  /** Repetition of the row, from 0. */
   trial: number;
   input: string;
   expected: string | null;
@@ -75,7 +75,7 @@ const ABORT_GRACE_MS = 2_000;
 export class HostDied extends Error {
   /** When the row was started in it. */
   readonly startedAt: Date;
-  /** What became of the row, where it is known to be the cause. */
+  /** The result of the row, when the row is known to have ended the process. */
   readonly verdict: RowResult | undefined;
   constructor(startedAt: Date, verdict?: RowResult) {
     super('the process that ran this row has died');
@@ -230,6 +230,7 @@ class HostProcess implements Life {
         spans,
         startedAt: new Date(message.startedAt),
         durationNs,
+        attempts: 1,
         ...(error === undefined ? {} : { error }),
       });
   }
@@ -261,6 +262,7 @@ class HostProcess implements Life {
       spans: [],
       startedAt,
       durationNs: (Date.now() - startedAt.getTime()) * 1_000_000,
+      attempts: 1,
     };
   }
 }

@@ -3,7 +3,8 @@ import { type ExperimentRow, type ExperimentRun, jobIdOf } from '../../shared/ex
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
 import { type PromptTemplate, renderPrompt } from '../../shared/prompts/render.ts';
-import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
+import { type ModelAnswer, ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
+import { triesOf } from '../../shared/providers/triesOf.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
 /** Renders the template per row and sends it to a model through an integration. A failed call is the row's error, recorded with its span. */
@@ -39,6 +40,7 @@ export function promptTemplateRunner(
           output: settings.include_reasoning === true ? withReasoning(answer) : answer.text,
           startedAt,
           durationNs: answer.durationNs,
+          attempts: answer.attempts.length,
           spans: [
             span(startedAt, {
               input: messages,
@@ -78,6 +80,7 @@ export function promptTemplateRunner(
           isExhausted: err.isExhausted,
           startedAt,
           durationNs,
+          attempts: Math.max(1, err.attempts.length),
           spans: [
             span(startedAt, {
               input: messages,
@@ -111,19 +114,3 @@ export function promptTemplateRunner(
 /** The output of a run that asks for what the model thought as well, in the form that models write it themselves. */
 const withReasoning = ({ text, reasoning }: ModelAnswer): string =>
   reasoning === null ? text : `<think>\n${reasoning}\n</think>\n\n${text}`;
-
-/** Tries of a call that its span lists; waiting for a busy endpoint is not bounded. */
-const MAX_LISTED_TRIES = 100;
-
-/** What each try of a call came to, in the metadata of its span. The only try of a call that succeeded is the span itself. */
-function triesOf(attempts: readonly Attempt[]): Record<string, string> {
-  if (attempts.length <= 1 && attempts.every(({ outcome }) => outcome === 'ok')) return {};
-  const listed = attempts.slice(-MAX_LISTED_TRIES).map(({ startedAt, endedAt, outcome, status, waited }) => ({
-    started_at: new Date(startedAt).toISOString(),
-    ended_at: new Date(endedAt).toISOString(),
-    outcome,
-    ...(status === undefined ? {} : { status }),
-    ...(waited === undefined ? {} : { waited }),
-  }));
-  return { tries: String(attempts.length), attempts: JSON.stringify(listed) };
-}

@@ -9,7 +9,7 @@ const service = new URL('../', consoleUrl);
 export const home = {
   /** Ends in a slash, as in `http://localhost:8088/`. */
   service,
-  /** Of the router: `/console`. */
+  /** The path that the router starts at: `/console`. */
   path: consoleUrl.pathname.replace(/\/$/, ''),
   /** For the client library and for what people copy. */
   api: service.href.replace(/\/$/, ''),

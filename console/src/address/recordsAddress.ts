@@ -1,6 +1,7 @@
+import { text, texts, withoutEmpty } from './parameters.ts';
 import { type DetailTab, detailTab } from './traceAddress.ts';
 
-/** What the address of the records page holds: everything that a copied link must show again. */
+/** The parameters of the records page: everything that a copied link must show again. */
 export interface RecordsAddress {
   /** Id of a log stream or experiment; the newest log stream without it. */
   run?: string | undefined;
@@ -26,30 +27,26 @@ export interface RecordsAddress {
   live?: 'on' | undefined;
 }
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
-
-function texts(value: unknown): string[] | undefined {
-  const all = Array.isArray(value) ? value.flatMap((one) => text(one) ?? []) : [];
-  return all.length > 0 ? all : undefined;
-}
+/** Reads the parameters of a table of records, which several pages have. */
+export const tableAddress = (given: Record<string, unknown>): Pick<RecordsAddress, 'q' | 'sort' | 'cols' | 'pin' | 'open'> => ({
+  q: text(given.q),
+  sort: text(given.sort),
+  cols: texts(given.cols),
+  pin: texts(given.pin),
+  open: text(given.open),
+});
 
 /** Reads the parameters of an address, whatever somebody wrote there. */
 export function recordsAddress(given: Record<string, unknown>): RecordsAddress {
-  const read: RecordsAddress = {
+  return withoutEmpty({
+    ...tableAddress(given),
     run: text(given.run),
     experiment: text(given.experiment),
     kind: given.kind === 'spans' || given.kind === 'sessions' ? given.kind : undefined,
-    q: text(given.q),
     from: text(given.from),
     to: text(given.to),
-    sort: text(given.sort),
-    cols: texts(given.cols),
-    pin: texts(given.pin),
     view: text(given.view),
-    open: text(given.open),
     tab: detailTab(given.tab),
     live: given.live === 'on' ? 'on' : undefined,
-  };
-  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+  });
 }

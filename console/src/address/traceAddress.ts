@@ -1,7 +1,10 @@
+import { type ListAddress, listAddress } from './listAddress.ts';
+import { text, texts, withoutEmpty } from './parameters.ts';
+
 /** How a record is shown at the side; a conversation without it. */
 export type DetailTab = 'talk' | 'text' | 'json';
 
-/** What the address of a trace's page holds. */
+/** The parameters of a trace's page. */
 export interface TraceAddress {
   /** Id of the span that is shown. */
   span?: string | undefined;
@@ -9,17 +12,18 @@ export interface TraceAddress {
   find?: string | undefined;
   /** Kinds of spans that are left out of the tree. */
   hide?: string[] | undefined;
+  /** Absent where it was not opened from one. */
+  list?: ListAddress | undefined;
 }
 
 export const detailTab = (given: unknown): DetailTab | undefined => (given === 'text' || given === 'json' ? given : undefined);
 
-export function traceAddress(given: Record<string, unknown>): TraceAddress {
-  const tab = detailTab(given.tab);
-  const hide = Array.isArray(given.hide) ? given.hide.map(String) : [];
-  return {
-    ...(typeof given.span === 'string' ? { span: given.span } : {}),
-    ...(tab ? { tab } : {}),
-    ...(given.find !== undefined && given.find !== '' ? { find: String(given.find) } : {}),
-    ...(hide.length > 0 ? { hide } : {}),
-  };
-}
+/** Reads the parameters of an address, whatever somebody wrote there. */
+export const traceAddress = (given: Record<string, unknown>): TraceAddress =>
+  withoutEmpty({
+    span: text(given.span),
+    tab: detailTab(given.tab),
+    find: text(given.find),
+    hide: texts(given.hide),
+    list: listAddress(given.list),
+  });

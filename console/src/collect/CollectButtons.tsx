@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { addToQueue, createQueue, queuesQuery } from '../data/annotations.ts';
-import { copyToDataset, createDataset, datasetsQuery } from '../data/datasets.ts';
+import { copyToDataset, createDataset, datasetsQuery, type OutputColumn } from '../data/datasets.ts';
 import { useMay } from '../data/permissions.ts';
 import { countOf, type Selection } from '../data/selection.ts';
 import { queryClient } from '../data/service.ts';
@@ -14,6 +14,7 @@ export function CollectButtons({ selection, hasKeys }: { selection: Selection; h
   const { projectId } = selection.run;
   const mayQueue = useMay(projectId, 'configure_human_feedback');
   const [open, setOpen] = useState<'queues' | 'datasets'>();
+  const [output, setOutput] = useState<OutputColumn>('output');
   const openQueues = () => setOpen('queues');
   const openDatasets = () => setOpen('datasets');
   const onClose = () => setOpen(undefined);
@@ -28,9 +29,8 @@ export function CollectButtons({ selection, hasKeys }: { selection: Selection; h
     await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'records' });
   };
   const copy = async (id: string, name: string) => {
-    const count = await copyToDataset(id, selection);
+    const count = await copyToDataset(id, selection, output);
     say(`${countText(count)} ${count === 1 ? 'row' : 'rows'} added to ${name}`);
-    await queryClient.invalidateQueries({ queryKey: ['datasets'] });
   };
   return (
     <>
@@ -60,7 +60,15 @@ export function CollectButtons({ selection, hasKeys }: { selection: Selection; h
           onPick={copy}
           onClose={onClose}
           detail={(one) => `${countText(one.num_rows)} rows`}
-        />
+        >
+          <label>
+            The output becomes{' '}
+            <select value={output} onChange={(event) => setOutput(event.target.value as OutputColumn)}>
+              <option value="output">the reference answer</option>
+              <option value="generated_output">an answer to score</option>
+            </select>
+          </label>
+        </PickDialog>
       )}
     </>
   );

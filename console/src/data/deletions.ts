@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useMemo, useSyncExternalStore } from 'react';
 import type { SavedView } from './savedViews.ts';
 import { countOf, filterOf, runSelector, type Selection } from './selection.ts';
 import { queryClient, send, sendAtEnd } from './service.ts';
@@ -12,7 +12,17 @@ export interface Deletion {
   text: string;
   request: { path: string; method?: 'DELETE'; body?: object };
   /** The first word of the keys of questions whose answers it changes. */
-  changes: 'records' | 'views';
+  changes:
+    | 'records'
+    | 'views'
+    | 'experiments'
+    | 'datasets'
+    | 'prompts'
+    | 'metrics'
+    | 'queues'
+    | 'queue'
+    | 'integrations'
+    | 'users';
   /** Ids of what was on the page. */
   hidden: readonly string[];
   /** Records that go from a run. */
@@ -67,6 +77,79 @@ export const deleteViewLater = ({ id, project_id, name }: SavedView): void =>
     text: `View “${name}”`,
     request: { path: `/projects/${project_id}/views/${id}`, method: 'DELETE' },
     changes: 'views',
+    hidden: [id],
+  });
+
+/** Deletes experiments with their records, each with an undo of its own. */
+export function deleteExperimentsLater(experiments: readonly { id: string; project_id: string; name: string }[]): void {
+  for (const { id, project_id, name } of experiments)
+    later({
+      text: `Experiment “${name}”`,
+      request: { path: `/projects/${project_id}/experiments/${id}`, method: 'DELETE' },
+      changes: 'experiments',
+      hidden: [id],
+    });
+}
+
+export const deleteDatasetLater = ({ id, name }: { id: string; name: string }): void =>
+  later({
+    text: `Dataset “${name}”`,
+    request: { path: `/datasets/${id}`, method: 'DELETE' },
+    changes: 'datasets',
+    hidden: [id],
+  });
+
+export const deletePromptLater = ({ id, name }: { id: string; name: string }): void =>
+  later({
+    text: `Prompt “${name}”`,
+    request: { path: `/templates/${id}`, method: 'DELETE' },
+    changes: 'prompts',
+    hidden: [id],
+  });
+
+export const deleteIntegrationLater = ({ id, provider, name }: { id: string; provider: string; name: string }): void =>
+  later({
+    text: `Integration “${name}”`,
+    request: {
+      path: provider === 'custom' ? `/integrations/custom/${encodeURIComponent(name)}` : `/integrations/${provider}`,
+      method: 'DELETE',
+    },
+    changes: 'integrations',
+    hidden: [id],
+  });
+
+/** With their keys, sessions and tokens. */
+export const deleteUserLater = ({ id, email }: { id: string; email: string }): void =>
+  later({ text: `User “${email}”`, request: { path: `/users/${id}`, method: 'DELETE' }, changes: 'users', hidden: [id] });
+
+export const deleteMetricLater = ({ id, name }: { id: string; name: string }): void =>
+  later({
+    text: `Metric “${name}”`,
+    request: { path: `/scorers/${id}`, method: 'DELETE' },
+    changes: 'metrics',
+    hidden: [id],
+  });
+
+/** Ids of what is being deleted, and is not to be seen. */
+export function useGoing(): ReadonlySet<string> {
+  const deletions = useDeletions();
+  return useMemo(() => new Set(deletions.flatMap(({ state, hidden }) => (state === 'failed' ? [] : hidden))), [deletions]);
+}
+
+export const deleteQueueLater = ({ id, name }: { id: string; name: string }): void =>
+  later({
+    text: `Queue “${name}”`,
+    request: { path: `/annotation_queues/${id}`, method: 'DELETE' },
+    changes: 'queues',
+    hidden: [id],
+  });
+
+/** With all answers to it. */
+export const deleteQuestionLater = (queueId: string, { id, name }: { id: string; name: string }): void =>
+  later({
+    text: `Question “${name}”`,
+    request: { path: `/annotation_queues/${queueId}/templates/${id}`, method: 'DELETE' },
+    changes: 'queue',
     hidden: [id],
   });
 

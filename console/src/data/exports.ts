@@ -12,16 +12,22 @@ export type ExportFormat = (typeof exportFormats)[number][0];
 export async function saveAs(format: ExportFormat, selection: Selection): Promise<void> {
   const { run, kind } = selection;
   const filter = filterOf(selection);
-  const stream = await download(`/projects/${run.projectId}/export_records`, {
+  const body = {
     ...runSelector(run),
     ...{ root_type: kind.slice(0, -1), export_format: format },
     ...(filter ? { filter_tree: filter } : {}),
     ...(format === 'csv' ? { byte_order_mark: true } : {}),
-  });
-  const url = URL.createObjectURL(await new Response(stream).blob());
+  };
+  const stream = await download(`/projects/${run.projectId}/export_records`, { body });
+  saveFile([await new Response(stream).blob()], `${kind}.${format}`);
+}
+
+/** Gives the browser a file to save. */
+export function saveFile(pieces: readonly BlobPart[], name: string): void {
+  const url = URL.createObjectURL(new Blob([...pieces]));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `${kind}.${format}`;
+  link.download = name;
   link.click();
   // The browser reads it after this turn.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);

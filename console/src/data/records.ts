@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { FilterTree } from '../../../shared/filterText/parseFilterText.ts';
-import type { LogRecordsColumnInfo } from '../../../shared/wire/recordSearch.ts';
+import type { LogRecordIds, LogRecordsColumnInfo } from '../../../shared/wire/recordSearch.ts';
 import { runSelector } from './selection.ts';
 import { search, send } from './service.ts';
 
@@ -40,7 +40,7 @@ export interface RecordsQuestion {
 
 export interface RecordsPage {
   records: LogRecord[];
-  /** Of all that the filter fits, exactly. */
+  /** The exact number of all that fit the filter. */
   num_rows: number;
   next_starting_token: number | null;
   last_row_id: string | null;
@@ -51,17 +51,19 @@ export const PAGE = 100;
 /** Asked for whatever is shown: what a row is marked by, and opened with. */
 const ALWAYS = ['id', 'type', 'trace_id', 'session_id', 'name', 'created_at', 'status_code', 'error_message'];
 
+const asSort = (sort: RecordsQuestion['sort']) => sort && { column_id: sort.column, ascending: sort.ascending };
+
 const searchPage = (
   { run, kind, filter, sort, columns }: RecordsQuestion,
-  from: { starting_token: number; previous_last_row_id?: string },
+  from: { starting_token: number; previous_last_row_id?: string; limit?: number },
   signal: AbortSignal,
 ) =>
   search<RecordsPage>(
     `/projects/${run.projectId}/${kind}/partial_search`,
     {
       ...runSelector(run),
-      ...(filter ? { filter_tree: filter } : {}),
-      ...(sort ? { sort: { column_id: sort.column, ascending: sort.ascending } } : {}),
+      filter_tree: filter,
+      sort: asSort(sort),
       limit: PAGE,
       ...from,
       truncate_fields: true,
@@ -79,24 +81,115 @@ const keyOf = ({ run, kind, filter, sort, columns }: RecordsQuestion) => [
   [...columns].sort(),
 ];
 
-/** The first records and those behind them, one page after the other. */
+/** Says whether new records come before those that are there, as long as they are also newer by time. */
+const isNewestFirst = ({ sort }: RecordsQuestion): boolean =>
+  sort === undefined || (sort.column === 'created_at' && !sort.ascending);
+
+/**
+ * The question without the records that are newer. A page is asked for by its number of records before, so those that are logged while somebody reads would
+ * move all behind them; left out, they do not. One that is logged with an earlier time, or deleted, still moves them: the service keeps no list of what
+ * was there.
+ */
+const notNewer = (question: RecordsQuestion, asOf: string): RecordsQuestion => {
+  const time = { filter: { type: 'date', column_id: 'created_at', operator: 'lte', value: asOf } };
+  return { ...question, filter: question.filter ? { and: [question.filter, time] } : time };
+};
+
+/** When the newest record that fits was made; undefined where none does. */
+async function newestTime(question: RecordsQuestion, signal: AbortSignal): Promise<string | undefined> {
+  const newest = { ...question, sort: undefined, columns: [] };
+  const { records } = await searchPage(newest, { starting_token: 0, limit: 1 }, signal);
+  return records[0] && String(records[0].created_at);
+}
+
+interface PinnedPage extends RecordsPage {
+  /** When the newest record that fitted was made, as the first page was read; undefined where none fitted. */
+  asOf: string | undefined;
+}
+
+/** The first records and those behind them, one page after the other. All are as of the first page. */
 export const recordsQuery = (question: RecordsQuestion) =>
   infiniteQueryOptions({
     queryKey: ['records', ...keyOf(question)],
-    initialPageParam: undefined as RecordsPage | undefined,
-    queryFn: ({ pageParam, signal }) =>
-      searchPage(
-        question,
-        {
-          starting_token: pageParam?.next_starting_token ?? 0,
-          ...(pageParam?.last_row_id ? { previous_last_row_id: pageParam.last_row_id } : {}),
-        },
-        signal,
-      ),
+    initialPageParam: undefined as PinnedPage | undefined,
+    queryFn: async ({ pageParam: before, signal }): Promise<PinnedPage> => {
+      if (before?.asOf === undefined) {
+        const [page, newest] = await Promise.all([
+          searchPage(question, { starting_token: 0 }, signal),
+          isNewestFirst(question) ? undefined : newestTime(question, signal),
+        ]);
+        return { ...page, asOf: isNewestFirst(question) ? page.records[0] && String(page.records[0].created_at) : newest };
+      }
+      const { asOf, next_starting_token, last_row_id } = before;
+      const place = { starting_token: next_starting_token ?? 0, ...(last_row_id ? { previous_last_row_id: last_row_id } : {}) };
+      return { ...(await searchPage(notNewer(question, asOf), place, signal)), asOf };
+    },
     getNextPageParam: (last) => (last.next_starting_token === null ? undefined : last),
-    placeholderData: keepPreviousData,
+    // Rows of another run or kind would be opened as what they are not.
+    placeholderData: (before, query) => {
+      const [, run, kind] = query?.queryKey ?? [];
+      return (run as RunOf | undefined)?.runId === question.run.runId && kind === question.kind ? before : undefined;
+    },
     // What somebody reads stays where it is when a lost connection is back.
     refetchOnReconnect: false,
+  });
+
+/** A list of records, whatever is shown of them. */
+export type RecordList = Omit<RecordsQuestion, 'columns'>;
+
+const searchIds = ({ run, kind, filter, sort }: RecordList, from: number, signal: AbortSignal) => {
+  const body = { ...runSelector(run), filter_tree: filter, sort: asSort(sort), starting_token: from };
+  return search<LogRecordIds>(`/projects/${run.projectId}/${kind}/ids`, body, signal);
+};
+
+/** The ids of all records that fit, in the order of the list. */
+export async function allIds(list: RecordList, signal: AbortSignal): Promise<string[]> {
+  const ids: string[] = [];
+  for (let from: number | null = 0; from !== null; ) {
+    const page: LogRecordIds = await searchIds(list, from, signal);
+    ids.push(...page.ids);
+    from = page.next_starting_token;
+  }
+  return ids;
+}
+
+/** Some records of a list that follow each other. */
+export interface ListWindow {
+  /** Number of records before them. */
+  offset: number;
+  records: readonly LogRecord[];
+  /** The number of all. */
+  total: number;
+}
+
+const asOfTime = (list: RecordList, asOf: string | undefined): RecordsQuestion =>
+  asOf === undefined ? { ...list, columns: [] } : notNewer({ ...list, columns: [] }, asOf);
+
+const searchWindow = async (list: RecordList, place: number, signal: AbortSignal): Promise<ListWindow> => {
+  const offset = Math.max(0, place - (place % PAGE) - 1);
+  const page = await searchPage({ ...list, columns: [] }, { starting_token: offset, limit: PAGE + 2 }, signal);
+  return { offset, records: page.records, total: page.num_rows };
+};
+
+/** The page of a list that holds a place, with the record before it and the one behind it. */
+export const windowQuery = (list: RecordList, asOf: string | undefined, place: number) =>
+  queryOptions({
+    queryKey: ['list window', ...keyOf({ ...list, columns: [] }), asOf ?? null, Math.floor(place / PAGE)],
+    queryFn: ({ signal }) => searchWindow(asOfTime(list, asOf), place, signal),
+    staleTime: 60_000,
+  });
+
+/** The same around a record whose place is not known, as far as it is among the first 10,000; none of its records elsewhere. */
+export const recordPlaceQuery = (list: RecordList, asOf: string | undefined, id: string) =>
+  queryOptions({
+    queryKey: ['list place', ...keyOf({ ...list, columns: [] }), asOf ?? null, id],
+    queryFn: async ({ signal }): Promise<ListWindow> => {
+      const known = asOfTime(list, asOf);
+      const { ids, num_rows } = await searchIds(known, 0, signal);
+      const place = ids.indexOf(id);
+      return place < 0 ? { offset: 0, records: [], total: num_rows } : searchWindow(known, place, signal);
+    },
+    staleTime: 60_000,
   });
 
 /** How many records fit, when a run holds `held` of the kind. */
@@ -113,28 +206,28 @@ export const countQuery = ({ run, kind, filter }: RecordsQuestion, held: number 
     placeholderData: keepPreviousData,
   });
 
-/** A page far behind the first, by the number of records before it. Forgotten soon, as people scroll through many. */
-export const farPageQuery = (question: RecordsQuestion, before: number) =>
+export interface FarPage {
+  /** Number of records before it. */
+  offset: number;
+  records: readonly LogRecord[];
+}
+
+/** A page far behind the first, by the number of records before it, as of the first page. Forgotten soon, as people scroll through many. */
+export const farPageQuery = (question: RecordsQuestion, offset: number, asOf: string) =>
   queryOptions({
-    queryKey: ['records', 'far', ...keyOf(question), before],
-    queryFn: ({ signal }) => searchPage(question, { starting_token: before }, signal),
+    queryKey: ['records', 'far', ...keyOf(question), asOf, offset],
+    queryFn: async ({ signal }): Promise<FarPage> => {
+      const { records } = await searchPage(notNewer(question, asOf), { starting_token: offset }, signal);
+      return { offset, records };
+    },
     gcTime: 10_000,
   });
 
-/** One record with all its fields; traces and spans without those below them. Large ones are not kept for long. */
+/** One record with all its fields, without those below it. Large ones are not kept for long. */
 export const recordQuery = (projectId: string, kind: RecordKind, id: string) =>
   queryOptions({
     queryKey: ['record', projectId, kind, id],
     queryFn: ({ signal }) =>
-      send<RecordNode>(`/projects/${projectId}/${kind}/${id}`, {
-        ...{ signal, query: kind === 'sessions' ? {} : { include_children: false } },
-      }),
+      send<RecordNode>(`/projects/${projectId}/${kind}/${id}`, { signal, query: { include_children: false } }),
     gcTime: 60_000,
-  });
-
-/** A session with its traces. */
-export const sessionQuery = (projectId: string, sessionId: string) =>
-  queryOptions({
-    queryKey: ['session', projectId, sessionId],
-    queryFn: ({ signal }) => send<RecordNode>(`/projects/${projectId}/sessions/${sessionId}`, { signal }),
   });

@@ -10,7 +10,7 @@ export interface Selection {
 }
 
 /** The selection that a search, export or deletion takes to find just these. */
-export function filterOf({ records }: Selection): FilterTree | undefined {
+export function filterOf({ records }: Pick<Selection, 'records'>): FilterTree | undefined {
   if ('filter' in records) return records.filter;
   return { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: records.ids } };
 }

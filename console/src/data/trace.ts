@@ -1,9 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { TraceOutline } from '../../../shared/wire/traceOutline.ts';
 import { logStreamsQuery } from './projects.ts';
-import { type RecordKind, type RunOf, recordQuery } from './records.ts';
-import { runSelector } from './selection.ts';
-import { queryClient, search, send } from './service.ts';
+import { allIds, type RecordKind, type RecordNode, type RunOf, recordQuery } from './records.ts';
+import { queryClient, send, sendSmall } from './service.ts';
 
 /** The tree of a trace with times and figures. Inputs and outputs are those of {@link recordQuery}, of one record at a time. */
 export const outlineQuery = (projectId: string, traceId: string) =>
@@ -16,13 +15,27 @@ export const outlineQuery = (projectId: string, traceId: string) =>
 
 export const kindOf = (type: string): RecordKind => (type === 'trace' ? 'traces' : type === 'session' ? 'sessions' : 'spans');
 
-/** Reads records that are likely to be opened next, where they are not there yet. */
+/** A larger record takes longer to read than somebody waits for it: it is read when it is opened. */
+const MOST_BYTES_AHEAD = 512 * 1024;
+
+/** Reads records that are likely to be opened next, each alone, where they are not there yet and not large. */
 export function readAhead(projectId: string, records: Iterable<{ id: string; type: string }>): void {
-  for (const { id, type } of records) void queryClient.prefetchQuery(recordQuery(projectId, kindOf(type), id));
+  for (const { id, type } of records) {
+    const { queryKey } = recordQuery(projectId, kindOf(type), id);
+    void queryClient.prefetchQuery({
+      queryKey: ['read ahead', projectId, id],
+      async queryFn({ signal }): Promise<{ isSmall: boolean }> {
+        if (queryClient.getQueryData(queryKey) !== undefined) return { isSmall: true };
+        const path = `/projects/${projectId}/${kindOf(type)}/${id}`;
+        const record = await sendSmall<RecordNode>(path, MOST_BYTES_AHEAD, { signal, query: { include_children: false } });
+        if (record) queryClient.setQueryData(queryKey, record);
+        return { isSmall: record !== undefined };
+      },
+      ...{ staleTime: 60_000, gcTime: 60_000, retry: false },
+    });
+  }
 }
 
-/** Most ids that one search answers. */
-const MOST = 10_000;
 const searched = ['name', 'input', 'output', 'error_message'];
 
 /** Ids of the records of a trace that have the text in what they hold. */
@@ -32,21 +45,11 @@ export const textInTraceQuery = (projectId: string, { trace_id: traceId, run_id:
     queryFn: async ({ signal }): Promise<ReadonlySet<string>> => {
       const run = await runOf(projectId, runId);
       const holds = searched.map((column) => ({
-        filter: { type: 'text', column_id: column, operator: 'contains', value: text, case_sensitive: false },
+        filter: { type: 'text', column_id: column, operator: 'contains', value: text, case_sensitive: false } as const,
       }));
-      const idsOf = async (kind: RecordKind, column: string): Promise<string[]> => {
+      const idsOf = (kind: RecordKind, column: string): Promise<string[]> => {
         const inTrace = { filter: { type: 'id', column_id: column, operator: 'eq', value: traceId } };
-        const page = await search<{ records: { id: string }[] }>(
-          `/projects/${projectId}/${kind}/partial_search`,
-          {
-            ...runSelector(run),
-            filter_tree: { and: [inTrace, { or: holds }] },
-            limit: MOST,
-            select_columns: { column_ids: ['id'], include_all_metrics: false, include_all_feedback: false },
-          },
-          signal,
-        );
-        return page.records.map(({ id }) => id);
+        return allIds({ run, kind, filter: { and: [inTrace, { or: holds }] }, sort: undefined }, signal);
       };
       return new Set((await Promise.all([idsOf('traces', 'id'), idsOf('spans', 'trace_id')])).flat());
     },
@@ -54,7 +57,7 @@ export const textInTraceQuery = (projectId: string, { trace_id: traceId, run_id:
   });
 
 /** The run of that id, which a search names by its kind. */
-async function runOf(projectId: string, runId: string): Promise<RunOf> {
+export async function runOf(projectId: string, runId: string): Promise<RunOf> {
   const streams = await queryClient.ensureQueryData(logStreamsQuery(projectId));
   return { projectId, runId, isExperiment: !streams.some(({ id }) => id === runId) };
 }

@@ -2,7 +2,7 @@ import { onlineManager } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import styles from './Frame.module.css';
 
-/** Is there as long as the browser has no network; questions wait, and are asked when it is back. */
+/** Is there as long as the browser has no network or the service does not answer; questions wait, and are asked when it is back. */
 export function ConnectionBanner() {
   const online = useSyncExternalStore(
     (listener) => onlineManager.subscribe(listener),

@@ -1,20 +1,22 @@
 import { useIsFetching, useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
+import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { home } from '../address/home.ts';
-import { currentUserQuery, projectQuery } from '../data/projects.ts';
+import { useProjectName } from '../data/projectName.ts';
+import { currentUserQuery } from '../data/projects.ts';
 import { Icon } from '../parts/Icon.tsx';
 import { setPreferences, usePreferences } from '../parts/preferences.ts';
 import { onSignedOut, signOut } from '../session/session.ts';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
 import styles from './Frame.module.css';
 import { Helpers } from './Helpers.tsx';
+import { PageLinks } from './PageLinks.tsx';
 import { UndoBar } from './UndoBar.tsx';
+import { useProjectId } from './useProjectId.ts';
 
-/** What is around every page: where one is, who one is, and how one likes it. */
+/** The frame around every page: place, account and preferences. */
 export function Frame() {
-  const { projectId } = useParams({ strict: false });
-  const busy = useIsFetching() > 0;
+  const projectId = useProjectId();
   useSignOutOfOtherTabs();
   return (
     <>
@@ -25,11 +27,10 @@ export function Frame() {
         <Link to="/" className={styles.brand}>
           Assay
         </Link>
-        <nav aria-label="Project" className={styles.where}>
-          {projectId !== undefined && <ProjectName projectId={projectId} />}
-        </nav>
+        <div className={styles.where}>{projectId !== undefined && <ProjectName projectId={projectId} />}</div>
+        <PageLinks projectId={projectId} />
         <Helpers />
-        <span className={styles.busy} data-busy={busy} aria-hidden="true" />
+        <Busy />
         <PreferencesMenu />
       </header>
       <ConnectionBanner />
@@ -41,15 +42,21 @@ export function Frame() {
   );
 }
 
+/** Moves while an answer is waited for. By itself, since nothing else of the frame changes with each question. */
+function Busy() {
+  const isBusy = useIsFetching() > 0;
+  return <span className={styles.busy} data-busy={isBusy} aria-hidden="true" />;
+}
+
 function ProjectName({ projectId }: { projectId: string }) {
-  const { data } = useQuery(projectQuery(projectId));
+  const name = useProjectName(projectId);
   return (
     <>
       <span className="quiet" aria-hidden="true">
         /
       </span>
       <Link to="/p/$projectId/records" params={{ projectId }} search={{}} className="one-line">
-        {data?.name ?? '…'}
+        {name ?? '…'}
       </Link>
     </>
   );
@@ -57,7 +64,7 @@ function ProjectName({ projectId }: { projectId: string }) {
 
 function PreferencesMenu() {
   const { data: user } = useQuery(currentUserQuery);
-  const { theme, rows, zone } = usePreferences();
+  const { theme, rows, zone, keys } = usePreferences();
   const navigate = useNavigate();
   const leave = async () => {
     await signOut();
@@ -80,6 +87,10 @@ function PreferencesMenu() {
         />
         <Choice label="Rows" value={rows} values={['comfortable', 'dense']} onChange={(it) => setPreferences({ rows: it })} />
         <Choice label="Times" value={zone} values={['local', 'UTC']} onChange={(it) => setPreferences({ zone: it })} />
+        <Choice label="Keys" value={keys} values={['on', 'off']} onChange={(it) => setPreferences({ keys: it })} />
+        <Link to="/settings/integrations" onClick={() => document.getElementById('preferences')?.hidePopover()}>
+          Settings
+        </Link>
         <a href={`${home.api}/docs`}>API documents</a>
         <button type="button" onClick={() => void leave()}>
           Sign out
@@ -103,7 +114,9 @@ function Choice<T extends string>(props: { label: string; value: T; values: read
 }
 
 function useSignOutOfOtherTabs(): void {
-  const navigate = useNavigate();
-  const next = useRouterState({ select: ({ location }) => location.href });
-  useEffect(() => onSignedOut(() => void navigate({ to: '/sign-in', search: { next } })), [navigate, next]);
+  const router = useRouter();
+  useEffect(
+    () => onSignedOut(() => void router.navigate({ to: '/sign-in', search: { next: router.state.location.href } })),
+    [router],
+  );
 }

@@ -1,7 +1,8 @@
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useEffectEvent, useState } from 'react';
 import { Icon } from '../parts/Icon.tsx';
 import { useKeys } from '../parts/useKeys.ts';
+import { useProjectId } from './useProjectId.ts';
 
 const Palette = lazy(async () => ({ default: (await import('./Palette.tsx')).Palette }));
 const Help = lazy(async () => ({ default: (await import('./Help.tsx')).Help }));
@@ -9,12 +10,15 @@ const Help = lazy(async () => ({ default: (await import('./Help.tsx')).Help }));
 /** The parts of every page: the palette (Ctrl-K), the keys (`?`), and the ways by `g`. */
 export function Helpers() {
   const [open, setOpen] = useState<'palette' | 'help'>();
-  const { projectId } = useParams({ strict: false });
+  const projectId = useProjectId();
   const navigate = useNavigate();
   const onClose = () => setOpen(undefined);
   useKeys({
     '?': () => setOpen('help'),
     'g p': () => void navigate({ to: '/' }),
+    'g e': () => projectId !== undefined && void navigate({ to: '/p/$projectId/experiments', params: { projectId }, search: {} }),
+    'g d': () => projectId !== undefined && void navigate({ to: '/p/$projectId/datasets', params: { projectId }, search: {} }),
+    'g q': () => void navigate({ to: '/queues' }),
     'g r': () => projectId !== undefined && void navigate({ to: '/p/$projectId/records', params: { projectId }, search: {} }),
   });
   const onKey = useEffectEvent((event: KeyboardEvent) => {

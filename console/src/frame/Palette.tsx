@@ -18,15 +18,18 @@ export function Palette({ projectId, onClose }: { projectId: string | undefined;
   const navigate = useNavigate();
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
-  const wanted = useDeferredValue(text.trim());
+  const typed = text.trim();
+  const wanted = useDeferredValue(typed);
   const { data: projects } = useQuery(projectsQuery(wanted));
   const { data: found } = useQuery(byIdQuery(wanted, projectId));
   useEffect(() => dialog.current?.showModal(), []);
-  const fits = ({ label }: Place) => label.toLowerCase().includes(wanted.toLowerCase());
+  const fits = ({ label }: Place) => label.toLowerCase().includes(typed.toLowerCase());
+  const ofProjects = (projects?.projects ?? []).map(({ id, name }) => ({ label: name, hint: 'project', to: `/p/${id}/records` }));
+  // Enter leads to what fits all that is typed, though answers to less of it are there.
   const places = [
-    ...(found ? [placeOf(found, projectId)] : []),
+    ...(found && wanted === typed ? [placeOf(found, projectId)] : []),
     ...pagesOf(projectId).filter(fits),
-    ...(projects?.projects ?? []).slice(0, 20).map(({ id, name }) => ({ label: name, hint: 'project', to: `/p/${id}/records` })),
+    ...ofProjects.filter(fits).slice(0, 20),
   ];
   const at = Math.min(chosen, places.length - 1);
   const go = (place: Place | undefined) => {
@@ -58,7 +61,7 @@ export function Palette({ projectId, onClose }: { projectId: string | undefined;
         }}
         onKeyDown={onKeyDown}
       />
-      <div role="listbox" id="places" aria-label="Places" className={styles.found}>
+      <div role="listbox" id="places" aria-label="Places" tabIndex={-1} className={styles.found}>
         {places.map((place, index) => (
           <div
             key={`${place.hint} ${place.to} ${place.label}`}
@@ -78,14 +81,25 @@ export function Palette({ projectId, onClose }: { projectId: string | undefined;
 }
 
 function pagesOf(projectId: string | undefined): Place[] {
-  const all: Place[] = [{ label: 'Projects', hint: 'page', to: '/' }];
+  const all: Place[] = [
+    { label: 'Projects', hint: 'page', to: '/' },
+    { label: 'Annotation queues', hint: 'page', to: '/queues' },
+    { label: 'Settings', hint: 'page', to: '/settings/integrations' },
+    { label: 'API keys', hint: 'settings', to: '/settings/keys' },
+    { label: 'Health of the service', hint: 'settings', to: '/settings/health' },
+  ];
   if (projectId === undefined) return all;
   const to = `/p/${projectId}/records`;
   return [
     { label: 'Traces', hint: 'page', to },
     { label: 'Spans', hint: 'page', to, search: { kind: 'spans' } },
     { label: 'Sessions', hint: 'page', to, search: { kind: 'sessions' } },
+    { label: 'Datasets', hint: 'page', to: `/p/${projectId}/datasets` },
+    { label: 'Prompts', hint: 'page', to: `/p/${projectId}/prompts` },
+    { label: 'Playground', hint: 'page', to: `/p/${projectId}/playground` },
+    { label: 'Metrics', hint: 'page', to: `/p/${projectId}/metrics` },
     { label: 'Failures', hint: 'page', to, search: { q: 'status_code >= 400' } },
+    { label: 'Experiments', hint: 'page', to: `/p/${projectId}/experiments` },
     ...all,
   ];
 }

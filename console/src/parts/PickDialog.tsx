@@ -1,5 +1,5 @@
 import { type UseQueryOptions, useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, type ReactNode, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
 import { ErrorNote } from './ErrorNote.tsx';
 import styles from './PickDialog.module.css';
 
@@ -17,10 +17,12 @@ interface Props<T extends Named> {
   onPick(id: string, name: string): Promise<void>;
   detail(one: T): string;
   onClose(): void;
+  /** Choices beside the one of what is picked. */
+  children?: ReactNode;
 }
 
 /** A dialog that opens at once, in which one of many things is chosen by its name, or a new one is made of the name that was typed. */
-export function PickDialog<T extends Named>({ title, query, create, onPick, detail, onClose }: Props<T>) {
+export function PickDialog<T extends Named>({ title, query, create, onPick, detail, onClose, children }: Props<T>) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   const [name, setName] = useState('');
@@ -57,6 +59,7 @@ export function PickDialog<T extends Named>({ title, query, create, onPick, deta
           maxLength={128}
           onChange={(event) => setName(event.target.value)}
         />
+        {children}
         {(error ?? picking.error) && <ErrorNote error={error ?? picking.error} />}
         <div className={styles.list}>
           {data.slice(0, 50).map((one) => (

@@ -1,11 +1,19 @@
 import type { ReactNode } from 'react';
 import styles from './notes.module.css';
 
-/** A page without content says how to get some. */
-export function EmptyNote({ title, children }: { title: string; children: ReactNode }) {
+interface EmptyNoteProps {
+  title: string;
+  /** It is the whole page, which has no other heading. */
+  isPage?: boolean;
+  children: ReactNode;
+}
+
+/** A page or part of one without content says how to get some. */
+export function EmptyNote({ title, isPage = false, children }: EmptyNoteProps) {
+  const Heading = isPage ? 'h1' : 'h2';
   return (
     <section className={styles.empty}>
-      <h1>{title}</h1>
+      <Heading>{title}</Heading>
       {children}
     </section>
   );

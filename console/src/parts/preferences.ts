@@ -1,16 +1,19 @@
 import { useSyncExternalStore } from 'react';
+import type { Zone } from './format.ts';
 
 /** How one person likes the console, in this browser. */
 export interface Preferences {
   theme: 'system' | 'light' | 'dark';
   rows: 'comfortable' | 'dense';
-  zone: 'local' | 'UTC';
+  zone: Zone;
+  /** Keys that are characters do something: people who speak to their computer switch them off. */
+  keys: 'on' | 'off';
   /** Pixels of columns that somebody made wider or narrower, by the column's id. */
   widths: Readonly<Record<string, number>>;
 }
 
 const KEY = 'assay preferences';
-const usual: Preferences = { theme: 'system', rows: 'comfortable', zone: 'local', widths: {} };
+const usual: Preferences = { theme: 'system', rows: 'comfortable', zone: 'local', keys: 'on', widths: {} };
 const listeners = new Set<() => void>();
 let current = read();
 
@@ -41,6 +44,8 @@ export function apply(): void {
   document.documentElement.dataset.theme = current.theme;
   document.documentElement.dataset.rows = current.rows;
 }
+
+export const currentPreferences = (): Preferences => current;
 
 export const usePreferences = (): Preferences =>
   useSyncExternalStore(

@@ -1,14 +1,16 @@
 import { useMemo } from 'react';
 import { entriesAt, isBranch, type JsonEntry, type JsonPiece, jsonPieceOf } from '../../../shared/wire/jsonPieces.ts';
-import { parseWithBigInts } from '../../../shared/wire/longNumbers.ts';
 import { countText } from '../parts/format.ts';
-import { JsonBranch, JsonEntries, JsonFrame, JsonLeaf, JsonNode } from './JsonTree.tsx';
+import { JsonBranch, JsonEntries, JsonFrame, JsonLeaf, sizeText } from './JsonTree.tsx';
 import { LongText } from './LongText.tsx';
 
-/** Pieces up to so many characters are read as a whole. */
-const WHOLE = 100_000;
+/** The entries of longer pieces are found when they are opened. */
+const LONG = 100_000;
 
-/** A JSON text that is too long to be read at once: of each object or list that is opened its entries are found, and read when they are small. */
+/**
+ * A JSON text as a tree of what is written in it: keys in their order, also one that comes twice, and numbers with all their digits. Of each object or list
+ * that is opened its entries are found, however long the text is.
+ */
 export function JsonText({ text }: { text: string }) {
   const piece = useMemo(() => jsonPieceOf(text), [text]);
   if (!piece) return <LongText text={text} />;
@@ -28,8 +30,13 @@ interface Props extends JsonPiece {
 }
 
 function Piece(props: Props) {
+  const { text, start, end } = props;
+  if (!isBranch(text, start)) return <Leaf {...props} />;
+  return end - start <= LONG ? <ShortBranch {...props} /> : <LongBranch {...props} />;
+}
+
+function LongBranch(props: Props) {
   const { text, start, end, name, depth } = props;
-  if (end - start <= WHOLE || !isBranch(text, start)) return <ReadPiece {...props} />;
   return (
     <JsonBranch
       name={name}
@@ -37,7 +44,19 @@ function Piece(props: Props) {
       depth={depth}
       isOpenAtFirst={depth === 0}
     >
-      {(level) => <Entries {...props} depth={level} />}
+      {/* The levels below are closed at first, as there may be much of them. */}
+      {(level) => <Entries {...props} depth={level + 1} />}
+    </JsonBranch>
+  );
+}
+
+function ShortBranch(props: Props) {
+  const { text, start, end, name, depth } = props;
+  const entries = useMemo(() => props.entries ?? entriesAt(text, start)?.entries, [props.entries, text, start]);
+  if (!entries) return <JsonLeaf value={text.slice(start, end)} name={name} />;
+  return (
+    <JsonBranch name={name} summary={sizeText(entries.length, text[start] === '[')} depth={depth} isOpenAtFirst={depth < 2}>
+      {(level) => <Entries {...props} entries={entries} depth={level} />}
     </JsonBranch>
   );
 }
@@ -55,16 +74,16 @@ function Entries({ text, start, depth, entries: known }: Props) {
   );
 }
 
-function ReadPiece({ text, start, end, name, depth }: Props) {
-  const value = useMemo(() => readOf(text.slice(start, end)), [text, start, end]);
-  if (typeof value === 'object' && value !== null) return <JsonNode value={value} name={name} depth={depth + 1} />;
-  return <JsonLeaf value={value} name={name} />;
+function Leaf({ text, start, end, name }: Props) {
+  const written = text.slice(start, end);
+  const value = useMemo(() => readOf(written), [written]);
+  return <JsonLeaf value={value} name={name} written={typeof value === 'string' ? undefined : written} />;
 }
 
-/** Shows JSON as a tree, and any other text as it is written. */
+/** The value of a text or number; anything else as it is written. */
 function readOf(written: string): unknown {
   try {
-    return parseWithBigInts(written);
+    return JSON.parse(written);
   } catch {
     return written;
   }

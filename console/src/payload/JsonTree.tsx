@@ -49,12 +49,7 @@ export function JsonNode({ value, name, depth }: NodeProps) {
   const keys = Array.isArray(value) ? undefined : Object.keys(value);
   const size = keys ? keys.length : (value as unknown[]).length;
   return (
-    <JsonBranch
-      name={name}
-      summary={keys ? `${countText(size)} ${size === 1 ? 'key' : 'keys'}` : `${countText(size)} in a list`}
-      depth={depth}
-      isOpenAtFirst={depth < 2}
-    >
+    <JsonBranch name={name} summary={sizeText(size, !keys)} depth={depth} isOpenAtFirst={depth < 2}>
       {(level) => (
         <JsonEntries size={size}>
           {(place) => {
@@ -66,6 +61,9 @@ export function JsonNode({ value, name, depth }: NodeProps) {
     </JsonBranch>
   );
 }
+
+export const sizeText = (size: number, isList: boolean): string =>
+  isList ? `${countText(size)} in a list` : `${countText(size)} ${size === 1 ? 'key' : 'keys'}`;
 
 interface BranchProps {
   name: string | undefined;
@@ -103,12 +101,19 @@ export function JsonEntries({ size, children }: { size: number; children(place: 
   );
 }
 
+interface LeafProps {
+  value: unknown;
+  name: string | undefined;
+  /** A number or word as its text has it. */
+  written?: string | undefined;
+}
+
 /** A value that has no others. */
-export function JsonLeaf({ value, name }: { value: unknown; name: string | undefined }) {
+export function JsonLeaf({ value, name, written = String(value) }: LeafProps) {
   return (
     <div className={styles.leaf}>
       <Label name={name} />
-      {typeof value === 'string' ? <TextLeaf text={value} /> : <span className={styles.literal}>{String(value)}</span>}
+      {typeof value === 'string' ? <TextLeaf text={value} /> : <span className={styles.literal}>{written}</span>}
     </div>
   );
 }

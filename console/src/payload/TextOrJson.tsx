@@ -1,7 +1,5 @@
 import { useMemo } from 'react';
-import { parseWithBigInts } from '../../../shared/wire/longNumbers.ts';
 import { JsonText } from './JsonText.tsx';
-import { JsonTree } from './JsonTree.tsx';
 import { LongText } from './LongText.tsx';
 
 /** Reading more at once would hold the page for longer than a person waits for a key. */
@@ -11,16 +9,16 @@ const MOST_CHARACTERS = 2_000_000;
 export function TextOrJson({ text }: { text: string }) {
   const mayBeJson = /^\s*[[{]/.test(text);
   const isLong = text.length > MOST_CHARACTERS;
-  const read = useMemo(() => (mayBeJson && !isLong ? jsonIn(text) : undefined), [text, mayBeJson, isLong]);
+  const isTree = useMemo(() => mayBeJson && (isLong || isJson(text)), [text, mayBeJson, isLong]);
   if (text === '') return <p className="quiet">an empty text</p>;
-  if (mayBeJson && isLong) return <JsonText text={text} />;
-  return read === undefined ? <LongText text={text} /> : <JsonTree value={read} />;
+  return isTree ? <JsonText text={text} /> : <LongText text={text} />;
 }
 
-function jsonIn(text: string): unknown {
+function isJson(text: string): boolean {
   try {
-    return parseWithBigInts(text);
+    JSON.parse(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

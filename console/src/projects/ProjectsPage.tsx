@@ -1,19 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue } from 'react';
 import { projectsQuery } from '../data/projects.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
+import styles from '../parts/ListPage.module.css';
 import { EmptyNote, LoadingNote } from '../parts/notes.tsx';
 import { Time } from '../parts/Time.tsx';
+import { useTextOver } from '../parts/useDraft.ts';
+import { useTitle } from '../parts/useTitle.ts';
 import { NewProject } from './NewProject.tsx';
-import styles from './ProjectsPage.module.css';
 
 /** The service lists so many runs of each project. */
 const RUNS_SHOWN = 25;
 
 /** The projects that the account sees, the last changed first. */
 export function ProjectsPage() {
-  const [name, setName] = useState('');
+  useTitle('Projects');
+  const [name, setName] = useTextOver('find a project', '');
   const { data, error, refetch } = useQuery(projectsQuery(useDeferredValue(name)));
   const projects = data?.projects ?? [];
   return (

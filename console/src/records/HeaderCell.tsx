@@ -1,23 +1,24 @@
 import type { DragEvent, KeyboardEvent, PointerEvent } from 'react';
+import type { RecordsQuestion } from '../data/records.ts';
 import { setWidth } from '../parts/preferences.ts';
 import { leftOf } from './Cell.tsx';
 import { fittingWidth, type PlacedColumn } from './columnLayout.ts';
 import styles from './RecordTable.module.css';
-import { sortOf, useRecordsAddress } from './useRecordsView.ts';
 
 interface Props {
   column: PlacedColumn;
-  /** Puts a column in the place of this one. */
-  onDropped(id: string): void;
+  sort: RecordsQuestion['sort'];
+  /** A column with a minus before it where the largest come first. */
+  onSort(sort: string | undefined): void;
+  /** Puts a column in the place of another. */
+  onDropped(id: string, target: string): void;
 }
 
 const DRAGGED = 'application/x-assay-column';
 
 /** Sorts by its column, the largest first; is dragged to another place; its edge makes it wider. */
-export function HeaderCell({ column, onDropped }: Props) {
+export function HeaderCell({ column, sort, onSort, onDropped }: Props) {
   const { id, label, isNumber, isSortable, left } = column;
-  const [address, change] = useRecordsAddress();
-  const sort = sortOf(address.sort);
   const isChosen = sort?.column === id;
   const next = !isChosen ? `-${id}` : sort.ascending ? undefined : id;
   const sorted = !isChosen ? 'none' : sort.ascending ? 'ascending' : 'descending';
@@ -34,11 +35,11 @@ export function HeaderCell({ column, onDropped }: Props) {
       draggable
       onDragStart={dragged}
       onDragOver={over}
-      onDrop={(event) => onDropped(event.dataTransfer.getData(DRAGGED))}
+      onDrop={(event) => onDropped(event.dataTransfer.getData(DRAGGED), id)}
     >
       <span className={styles.headLabel}>
         {isSortable ? (
-          <button type="button" onClick={() => change({ sort: next })}>
+          <button type="button" onClick={() => onSort(next)}>
             {label}
             <span aria-hidden="true">{isChosen ? (sort.ascending ? ' ↑' : ' ↓') : ''}</span>
           </button>

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type PointerEvent, useState } from 'react';
+import { type KeyboardEvent, memo, type PointerEvent, useState } from 'react';
 import { histogramQuery, type RecordHistogram } from '../data/histogram.ts';
 import type { RecordsQuestion } from '../data/records.ts';
 import { countText, timeText } from '../parts/format.ts';
 import { usePreferences } from '../parts/preferences.ts';
+import { useSteady } from '../parts/useSteady.ts';
 import styles from './Histogram.module.css';
-import { momentOf, useRecordsAddress } from './useRecordsView.ts';
+import { momentOf, useChangeAddress, useInAddress } from './useRecordsView.ts';
 
 /** Times are written with their days. */
 const LONG_AGO = new Date(0);
@@ -18,19 +19,31 @@ interface Brush {
 }
 
 /** When records were logged and when they failed. Dragging over it, or Shift with the arrows and Enter, narrows the times. */
-export function Histogram({ question }: { question: RecordsQuestion }) {
-  const [{ from, to }, change] = useRecordsAddress();
-  const { data } = useQuery(histogramQuery(question, { start: momentOf(from), end: momentOf(to) }));
-  if (!data || data.count === 0 || data.buckets.length < 2) return null;
-  const choose = ({ from: one, to: other }: Brush) => {
-    const first = data.buckets[Math.min(one, other)];
-    const last = data.buckets[Math.max(one, other)];
+export const Histogram = memo(function Histogram({ question }: { question: RecordsQuestion }) {
+  const from = useInAddress('from');
+  const to = useInAddress('to');
+  const change = useChangeAddress();
+  const { data, isPlaceholderData: isOld } = useQuery(histogramQuery(question, { start: momentOf(from), end: momentOf(to) }));
+  const choose = useSteady(({ from: one, to: other }: Brush) => {
+    if (isOld) return; // a choice among the bars before would be another than the one that is meant
+    const first = data?.buckets[Math.min(one, other)];
+    const last = data?.buckets[Math.max(one, other)];
     if (first && last) change({ from: first.start_time, to: last.end_time, open: undefined });
-  };
-  return <Bars key={`${from} ${to}`} histogram={data} onChoose={choose} />;
+  });
+  // Its room is kept, so that the table below stays where it is.
+  if (!data) return <div className={styles.waiting} />;
+  if (data.count === 0 || data.buckets.length < 2) return null;
+  return <Bars key={`${from} ${to}`} histogram={data} isOld={isOld} onChoose={choose} />;
+});
+
+interface BarsProps {
+  histogram: RecordHistogram;
+  /** It still answers the question before. */
+  isOld: boolean;
+  onChoose(brush: Brush): void;
 }
 
-function Bars({ histogram: { buckets }, onChoose }: { histogram: RecordHistogram; onChoose(brush: Brush): void }) {
+const Bars = memo(function Bars({ histogram: { buckets }, isOld, onChoose }: BarsProps) {
   const { zone } = usePreferences();
   const [brush, setBrush] = useState<Brush>();
   const [isDragging, setDragging] = useState(false);
@@ -76,6 +89,7 @@ function Bars({ histogram: { buckets }, onChoose }: { histogram: RecordHistogram
         aria-valuemax={buckets.length - 1}
         aria-valuenow={brush?.to ?? 0}
         aria-valuetext={said}
+        aria-busy={isOld}
         tabIndex={0}
         className={styles.bars}
         onPointerDown={onPointerDown}
@@ -86,21 +100,15 @@ function Bars({ histogram: { buckets }, onChoose }: { histogram: RecordHistogram
       >
         <svg viewBox={`0 0 ${buckets.length} 100`} preserveAspectRatio="none" aria-hidden="true">
           {brush && <rect className={styles.brush} x={first} width={last - first + 1} y={0} height={100} />}
-          {buckets.map(({ start_time, count, errors }, at) => (
-            <g key={start_time}>
-              <Bar at={at} className={styles.all} share={count / most} />
-              <Bar at={at} className={styles.failed} share={errors / most} />
-            </g>
-          ))}
+          <path className={styles.all} d={barsOf(buckets.map(({ count }) => count / most))} />
+          <path className={styles.failed} d={barsOf(buckets.map(({ errors }) => errors / most))} />
         </svg>
       </div>
       <p className={styles.said}>{said}</p>
     </div>
   );
-}
+});
 
-function Bar({ at, share, className }: { at: number; share: number; className: string | undefined }) {
-  if (share === 0) return null;
-  const height = Math.max(3, share * 96);
-  return <rect className={className} x={at + 0.1} width={0.8} y={100 - height} height={height} />;
-}
+/** The shape of all bars: as elements of their own they take longer to build than all else that a filter changes. */
+const barsOf = (shares: readonly number[]): string =>
+  shares.map((share, at) => (share === 0 ? '' : `M${at + 0.1} 100v${-Math.max(3, share * 96)}h.8V100z`)).join('');

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useRef } from 'react';
 import { countQuery, type RecordsQuestion } from '../data/records.ts';
 import { countText } from '../parts/format.ts';
 import { Icon } from '../parts/Icon.tsx';
+import { useThrottled } from '../parts/useThrottled.ts';
 import styles from './LiveTail.module.css';
 import { useLive } from './useLive.ts';
 import { useRecordsAddress } from './useRecordsView.ts';
@@ -59,20 +60,4 @@ export function LiveTail({ question, counted, onLoad }: Props) {
       </span>
     </div>
   );
-}
-
-/** The value, which changes at most once in so many milliseconds. */
-function useThrottled<T>(value: T, ms: number): T {
-  const [shown, setShown] = useState(value);
-  const changedAt = useRef(0);
-  useEffect(() => {
-    if (Object.is(value, shown)) return;
-    const change = () => {
-      changedAt.current = Date.now();
-      setShown(value);
-    };
-    const timer = setTimeout(change, Math.max(0, changedAt.current + ms - Date.now()));
-    return () => clearTimeout(timer);
-  }, [value, shown, ms]);
-  return shown;
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { home } from '../address/home.ts';
 import { createLoggingKey } from '../data/apiKeys.ts';
-import { useMay } from '../data/permissions.ts';
+import { useMay, useStanding } from '../data/permissions.ts';
 import { currentUserQuery, projectQuery } from '../data/projects.ts';
 import { CopyButton } from '../parts/CopyButton.tsx';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
@@ -9,25 +9,26 @@ import notes from '../parts/notes.module.css';
 import { EmptyNote } from '../parts/notes.tsx';
 import type { RecordsView } from './useRecordsView.ts';
 
-/** The lines of code that fill this page, with its own address and names, and a key that is made here. */
+/** Shows the lines of code that fill this page, with its own address and names, and a key that is made here. */
 export function NoRecords({ view }: { view: RecordsView }) {
   const { data: project } = useQuery(projectQuery(view.projectId));
   const { data: user } = useQuery(currentUserQuery);
   const mayLog = useMay(view.projectId, 'log_data');
+  const { isUser } = useStanding();
   const making = useMutation({ mutationFn: createLoggingKey, gcTime: 0 });
   if (!project || !user) return null;
-  const isUser = user.permissions.some(({ action, allowed }) => action === 'read_api_keys' && allowed);
   const run = view.run?.isExperiment
     ? `experimentId: ${JSON.stringify(view.run.runId)}`
     : `logStream: ${JSON.stringify(view.streams?.find(({ id }) => id === view.run?.runId)?.name ?? 'default')}`;
   const client = `{ apiUrl: ${JSON.stringify(home.api)}, apiKey: ${JSON.stringify(making.data ?? 'YOUR_API_KEY')} }`;
   const code = `import { Logger, log } from '@assay/client';
 new Logger({ client: ${client}, projectName: ${JSON.stringify(project.name)}, ${run} });
-export const answer = log({ kind: 'llm', name: 'answer' }, askTheModel);`;
+log({ kind: 'llm', name: 'answer' }, () => 'what your model says')();`;
   return (
     <EmptyNote title="Nothing is logged here yet">
       <p>
-        Wrap a function of your application, and each call is a trace on this page. Any OpenTelemetry exporter can send here, too.
+        Run these lines as they are, then wrap a function of your application in their place: each call is a trace on this page.
+        Any OpenTelemetry exporter can send here, too.
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls long lines */}
       <pre tabIndex={0}>{code}</pre>

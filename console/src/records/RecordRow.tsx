@@ -1,8 +1,12 @@
-import { memo } from 'react';
+import { memo, type PointerEvent, useState } from 'react';
 import type { LogRecord } from '../data/records.ts';
-import { Cell } from './Cell.tsx';
+import type { Preferences } from '../parts/preferences.ts';
+import { useRowElement } from '../parts/useRowElement.ts';
+import { cellOf } from './Cell.tsx';
+import { contentOf } from './cellContent.tsx';
 import type { PlacedColumn } from './columnLayout.ts';
 import styles from './RecordTable.module.css';
+import { valueIn } from './recordColumns.ts';
 
 export interface RowActions {
   onOpen(id: string): void;
@@ -12,9 +16,11 @@ export interface RowActions {
 }
 
 interface Props extends RowActions {
-  record: LogRecord;
+  /** Undefined while it is being loaded. */
+  record: LogRecord | undefined;
   index: number;
   columns: readonly PlacedColumn[];
+  zone: Preferences['zone'];
   /** Pixels. */
   height: number;
   start: number;
@@ -26,44 +32,50 @@ interface Props extends RowActions {
 
 export const cellId = (row: number, column: number): string => `cell-${row}-${column}`;
 
-/** One record of the table. */
+/** One record of the table. It keeps its cells while another one is being loaded for it, as they take three times as long to build as to fill. */
 export const RecordRow = memo(function RecordRow(props: Props) {
-  const { record, index, columns, height, start, isOpen, isChosen, activeColumn, onOpen, onChoose, onFilter } = props;
+  const { record, index, columns, zone, height, start, isOpen, isChosen, activeColumn, onOpen, onChoose, onFilter } = props;
+  const [hovered, setHovered] = useState<string>();
+  const row = useRowElement(record?.id);
   return (
     <div
+      ref={row}
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isOpen}
       className={styles.row}
       data-chosen={isChosen || undefined}
       style={{ height, transform: `translateY(${start}px)` }}
-      onClick={() => onOpen(record.id)}
+      onClick={() => record && onOpen(record.id)}
+      // Not what the pointer is over while it rests: the rows that pass below it would each be built with a button.
+      onPointerMove={(event) => setHovered(cellAt(event)?.id)}
+      onPointerLeave={() => setHovered(undefined)}
     >
       <div role="gridcell" className={styles.choice} data-pinned>
+        {/* It stays, unseen, while another record is being loaded: with it the focus would go before the row can hand it to the table. */}
         <input
           type="checkbox"
           tabIndex={-1}
-          aria-label={`Choose ${String(record.name ?? record.type)}`}
+          aria-hidden={record === undefined || undefined}
+          aria-label={record && `Choose ${String(record.name ?? record.type)}`}
           checked={isChosen}
           onChange={() => undefined}
           onClick={(event) => {
             event.stopPropagation();
-            onChoose(record.id, event.shiftKey);
+            if (record) onChoose(record.id, event.shiftKey);
           }}
         />
       </div>
-      {columns.map((column, at) => (
-        <Cell key={column.id} id={cellId(index, at)} {...{ column, record, onFilter }} isActive={isOpen && at === activeColumn} />
-      ))}
+      {columns.map((column, at) => {
+        const id = cellId(index, at);
+        const value = record && valueIn(record, column.id);
+        const content = record ? contentOf(column, value, zone) : at === 0 && '…';
+        const isActive = isOpen && at === activeColumn;
+        const hasFilter = record !== undefined && (isActive || hovered === id);
+        return cellOf({ id, column, value, content, isActive, hasFilter, onFilter });
+      })}
     </div>
   );
 });
 
-/** A record that is being loaded. */
-export const WaitingRow = ({ index, height, start }: Pick<Props, 'index' | 'height' | 'start'>) => (
-  <div role="row" aria-rowindex={index + 2} className={styles.row} style={{ height, transform: `translateY(${start}px)` }}>
-    <div role="gridcell" className="quiet">
-      …
-    </div>
-  </div>
-);
+const cellAt = ({ target }: PointerEvent): Element | null => (target as Element).closest('[role=gridcell]');

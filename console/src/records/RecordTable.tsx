@@ -2,27 +2,31 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
 import type { LogRecord, RecordKind } from '../data/records.ts';
 import { usePreferences } from '../parts/preferences.ts';
+import { scrollToRow } from '../parts/scrollToRow.ts';
 import { useKeys } from '../parts/useKeys.ts';
+import { REST_MS, useRowSlots } from '../parts/useRowSlots.ts';
+import { useSteady } from '../parts/useSteady.ts';
 import { conditionOf } from './cellFilter.ts';
-import { movedTo, placed, templateOf, widthOf } from './columnLayout.ts';
-import { HeaderCell } from './HeaderCell.tsx';
-import { cellId, RecordRow, type RowActions, WaitingRow } from './RecordRow.tsx';
+import { placed, templateOf, widthOf } from './columnLayout.ts';
+import type { Rows } from './loadedRows.ts';
+import { cellId, RecordRow, type RowActions } from './RecordRow.tsx';
 import styles from './RecordTable.module.css';
 import { type ShownColumn, valueIn } from './recordColumns.ts';
+import { TableHead } from './TableHead.tsx';
 import type { Choice } from './useChoice.ts';
-import { placeOf } from './useFarRecords.ts';
-import { useRecordsAddress } from './useRecordsView.ts';
+import { useInAddress } from './useRecordsView.ts';
 
 interface Props extends RowActions {
-  /** In their order; undefined where one is not loaded. */
-  records: readonly (LogRecord | undefined)[];
-  /** Of all that fit the filter. */
+  rows: Rows;
+  /** The number of all records that fit the filter. */
   total: number;
   columns: readonly ShownColumn[];
   kind: RecordKind;
   choice: Choice;
-  /** What is shown belongs to the question before. */
+  /** The rows shown still answer the question before. */
   isOld: boolean;
+  /** Enter on the open record. */
+  onEnter(record: LogRecord): void;
   /** Rows from the one number up to the other are in sight, or nearly. */
   onSight(from: number, to: number): void;
 }
@@ -30,36 +34,44 @@ interface Props extends RowActions {
 /** Browsers draw no element that is much higher. */
 const MOST_PIXELS = 15_000_000;
 const HEIGHTS = { comfortable: 32, dense: 24 };
+const OVERSCAN = 6;
 
 /** A grid of which only the rows in sight are on the page. */
-export function RecordTable({ records, total, columns: shown, kind, choice, isOld, onSight, ...actions }: Props) {
-  const [address, change] = useRecordsAddress();
-  const { rows: size, widths } = usePreferences();
+export function RecordTable({ rows, total, columns: shown, kind, choice, isOld, onSight, onEnter, ...actions }: Props) {
+  const open = useInAddress('open');
+  const pin = useInAddress('pin');
+  const { rows: size, widths, zone } = usePreferences();
+  const [isShifted, setShifted] = useState(false);
   const [activeColumn, setActiveColumn] = useState<number>();
   const scroller = useRef<HTMLDivElement>(null);
   const height = HEIGHTS[size];
-  const columns = useMemo(() => placed(shown, address.pin ?? [], widths), [shown, address.pin, widths]);
-  const rows = useVirtualizer({
-    count: Math.min(records.length, Math.floor(MOST_PIXELS / height)),
+  const list = useVirtualizer({
+    count: Math.min(rows.length, Math.floor(MOST_PIXELS / height)),
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
     scrollPaddingStart: height,
-    overscan: 12,
-    getItemKey: (index) => records[index]?.id ?? index,
+    overscan: OVERSCAN,
+    isScrollingResetDelay: REST_MS,
   });
+  // The most that it ever had: rows are not filled anew when the panel takes some of it.
+  const widest = useRef(0);
+  widest.current = Math.max(widest.current, list.scrollRect?.width ?? 0);
+  const room = widest.current;
+  const columns = useMemo(() => placed(shown, pin ?? [], widths, room), [shown, pin, widths, room]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another height is measured anew
-  useEffect(() => rows.measure(), [height, rows]);
-  const inSight = rows.getVirtualItems();
+  useEffect(() => list.measure(), [height, list]);
+  const inSight = list.getVirtualItems();
+  const slots = useRowSlots(list, height);
   const from = inSight[0]?.index ?? 0;
   const to = inSight.at(-1)?.index ?? 0;
   useEffect(() => onSight(from, to), [from, to, onSight]);
 
-  const openAt = useMemo(() => placeOf(records, address.open), [records, address.open]);
+  const openAt = rows.placeOf(open);
   useEffect(() => {
-    if (openAt >= 0) rows.scrollToIndex(openAt, { align: 'auto' });
-  }, [openAt, rows]);
+    if (openAt >= 0) scrollToRow(list, openAt, height);
+  }, [openAt, list, height]);
   const [goal, setGoal] = useState<number>();
-  const atGoal = goal === undefined ? undefined : records[goal];
+  const atGoal = goal === undefined ? undefined : rows.at(goal);
   const { onOpen } = actions;
   useEffect(() => {
     if (!atGoal) return;
@@ -68,42 +80,34 @@ export function RecordTable({ records, total, columns: shown, kind, choice, isOl
   }, [atGoal, onOpen]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== scroller.current) return;
+    const record = rows.at(openAt);
+    if (event.key === 'Enter' && record) onEnter(record);
     const down = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     const jump = openAt < 0 ? undefined : jumpOf(event.key, openAt, Math.floor(scroller.current.clientHeight / height) - 1);
     if (jump !== undefined) {
       event.preventDefault();
-      const at = Math.min(rows.options.count - 1, Math.max(0, jump));
-      rows.scrollToIndex(at);
+      const at = Math.min(list.options.count - 1, Math.max(0, jump));
+      list.scrollToIndex(at);
       setGoal(at);
       return;
     }
     const right = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (down === 0 && right === 0) return;
     event.preventDefault();
-    const next = records[openAt < 0 ? 0 : openAt + down];
+    const next = rows.at(openAt < 0 ? 0 : openAt + down);
     if (down !== 0 && next) actions.onOpen(next.id);
     if (right !== 0) setActiveColumn(Math.min(columns.length - 1, Math.max(0, (activeColumn ?? -1) + right)));
   };
   const filterByActive = (isExcluded: boolean) => {
     const column = columns[activeColumn ?? -1];
-    const record = records[openAt];
+    const record = rows.at(openAt);
     const condition = column && record && conditionOf(column, valueIn(record, column.id), { isExcluded });
     if (condition !== undefined) actions.onFilter(condition);
   };
   useKeys({ f: () => filterByActive(false), F: () => filterByActive(true) });
-  const drop = (id: string, target: string) =>
-    change(
-      {
-        cols: movedTo(
-          columns.map((column) => column.id),
-          id,
-          target,
-        ),
-      },
-      { replace: true },
-    );
-  const loaded = useMemo(() => records.flatMap((one) => one?.id ?? []), [records]);
+  const loaded = useMemo(() => rows.loaded.map(({ id }) => id), [rows]);
   const loadedAll = loaded.length > 0 && loaded.every((id) => choice.has(id));
+  const chooseLoaded = useSteady(() => (loadedAll ? choice.clear() : choice.set(loaded)));
   return (
     <div
       ref={scroller}
@@ -115,33 +119,22 @@ export function RecordTable({ records, total, columns: shown, kind, choice, isOl
       aria-activedescendant={openAt >= 0 && activeColumn !== undefined ? cellId(openAt, activeColumn) : undefined}
       tabIndex={0}
       className={styles.grid}
+      data-shifted={isShifted || undefined}
       style={{ '--columns': templateOf(columns) } as CSSProperties}
       onKeyDown={onKeyDown}
+      onScroll={({ currentTarget }) => setShifted(currentTarget.scrollLeft > 0)}
     >
-      <div style={{ minWidth: widthOf(columns), height: rows.getTotalSize() + height }} className={styles.inner}>
-        <div role="row" aria-rowindex={1} className={styles.head} style={{ height }}>
-          <div role="columnheader" className={styles.choice} data-pinned>
-            <input
-              type="checkbox"
-              aria-label="Choose all that are loaded"
-              checked={loadedAll}
-              onChange={() => (loadedAll ? choice.clear() : choice.set(loaded))}
-            />
-          </div>
-          {columns.map((column) => (
-            <HeaderCell key={column.id} column={column} onDropped={(id) => drop(id, column.id)} />
-          ))}
-        </div>
-        {inSight.map(({ index, key, start }) => {
-          const record = records[index];
-          if (!record) return <WaitingRow key={key} {...{ index, height, start }} />;
+      <div style={{ minWidth: widthOf(columns), height: list.getTotalSize() + height }} className={styles.inner}>
+        <TableHead {...{ columns, height }} isChosen={loadedAll} onChoose={chooseLoaded} />
+        {slots.map(({ index, start, slot }) => {
+          const record = rows.at(index);
           return (
             <RecordRow
-              key={key}
-              {...{ record, index, columns, height, start }}
+              key={slot}
+              {...{ record, index, columns, zone, height, start }}
               {...actions}
               isOpen={index === openAt}
-              isChosen={choice.has(record.id)}
+              isChosen={record !== undefined && choice.has(record.id)}
               activeColumn={index === openAt ? activeColumn : undefined}
             />
           );

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import { newestRecordsQuery } from '../data/projects.ts';
 import { timeText } from '../parts/format.ts';
 import { usePreferences } from '../parts/preferences.ts';
 import styles from './RecordsPage.module.css';
 import { TimeRange } from './TimeRange.tsx';
-import { type RecordsView, useRecordsAddress } from './useRecordsView.ts';
+import { type RecordsView, useChangeAddress } from './useRecordsView.ts';
 
 const kinds = [
   ['traces', 'Traces', undefined],
@@ -13,13 +13,15 @@ const kinds = [
   ['sessions', 'Sessions', 'sessions'],
 ] as const;
 
-/** Which run, which kind of record, since when. */
-export function RunPicker({ view }: { view: RecordsView }) {
-  const [, change] = useRecordsAddress();
-  const { run, kind, streams = [], experiments } = view;
+/** Lets the reader choose the run, the kind of record and the time. */
+export const RunPicker = memo(function RunPicker(
+  props: Pick<RecordsView, 'projectId' | 'run' | 'kind' | 'streams' | 'experiments'>,
+) {
+  const { projectId, run, kind, streams = [], experiments } = props;
+  const change = useChangeAddress();
   const { zone } = usePreferences();
   const [isUsed, setUsed] = useState(false);
-  const newest = useQuery({ ...newestRecordsQuery(view.projectId), enabled: isUsed }).data;
+  const newest = useQuery({ ...newestRecordsQuery(projectId), enabled: isUsed }).data;
   const labelOf = ({ id, name }: { id: string; name: string }) => {
     const time = newest?.get(id);
     return time === undefined ? name : `${name} · ${time === null ? 'no records' : timeText(time, zone)}`;
@@ -71,4 +73,4 @@ export function RunPicker({ view }: { view: RecordsView }) {
       <TimeRange />
     </div>
   );
-}
+});

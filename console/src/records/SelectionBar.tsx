@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { CollectButtons } from '../collect/CollectButtons.tsx';
 import { deleteRecordsLater } from '../data/deletions.ts';
@@ -17,15 +18,20 @@ interface Props {
   loaded: readonly { id: string }[];
   onAll(): void;
   onClear(): void;
+  onDelete(ids: readonly string[]): void;
 }
 
+/** Samples that one try-out of a judge takes. */
+const MOST_TO_JUDGE = 100;
 /** As many ids as a browser sends when its page goes. */
 const MOST_TO_DELETE = 1_000;
 
 /** Actions on the records that are chosen. */
-export function SelectionBar({ selection, total, loaded, onAll, onClear }: Props) {
-  const { projectId } = selection.run;
+export function SelectionBar({ selection, total, loaded, onAll, onClear, onDelete }: Props) {
+  const { run } = selection;
+  const { projectId } = run;
   const mayExport = useMay(projectId, 'export_data');
+  const mayJudge = useMay(projectId, 'set_metric');
   const mayDelete = useMay(projectId, 'delete_data');
   const formats = useRef<HTMLDivElement>(null);
   const [error, setError] = useState<unknown>();
@@ -43,7 +49,9 @@ export function SelectionBar({ selection, total, loaded, onAll, onClear }: Props
   const isAll = 'filter' in records;
   const isTooMany = !isAll && records.ids.length > MOST_TO_DELETE;
   const remove = () => {
-    deleteRecordsLater(selection, isAll ? loaded.map(({ id }) => id) : records.ids);
+    const gone = isAll ? loaded.map(({ id }) => id) : records.ids;
+    deleteRecordsLater(selection, gone);
+    onDelete(gone);
     onClear();
   };
   return (
@@ -55,6 +63,19 @@ export function SelectionBar({ selection, total, loaded, onAll, onClear }: Props
         </button>
       )}
       <CollectButtons selection={selection} hasKeys />
+      {mayJudge && (
+        <Link
+          to="/p/$projectId/metrics/new"
+          params={{ projectId }}
+          search={{
+            ...(run.isExperiment ? { experiment: run.runId } : { run: run.runId }),
+            ids: (isAll ? loaded.map(({ id }) => id) : records.ids).slice(0, MOST_TO_JUDGE),
+          }}
+          title={selection.count > MOST_TO_JUDGE ? `On the first ${MOST_TO_JUDGE} of them` : undefined}
+        >
+          Try a judge
+        </Link>
+      )}
       {mayExport && (
         <>
           <button type="button" popoverTarget="formats">

@@ -1,9 +1,9 @@
 import { type FormEvent, useRef } from 'react';
-import { inputTime, timeOfInput, timeText } from '../parts/format.ts';
+import { inputTime, localZone, timeOfInput, timeText } from '../parts/format.ts';
 import { Icon } from '../parts/Icon.tsx';
 import { type Preferences, usePreferences } from '../parts/preferences.ts';
 import styles from './RecordsPage.module.css';
-import { useRecordsAddress } from './useRecordsView.ts';
+import { useChangeAddress, useInAddress } from './useRecordsView.ts';
 
 const ranges = [
   ['', 'Any time'],
@@ -16,7 +16,9 @@ const ranges = [
 
 /** Since when and until when: one of the usual ranges, or two moments in the zone that the person chose. The address has them in UTC. */
 export function TimeRange() {
-  const [{ from, to }, change] = useRecordsAddress();
+  const from = useInAddress('from');
+  const to = useInAddress('to');
+  const change = useChangeAddress();
   const { zone } = usePreferences();
   const menu = useRef<HTMLDivElement>(null);
   const choose = (range: { from: string | undefined; to: string | undefined }) => {
@@ -56,7 +58,7 @@ export function TimeRange() {
             Until
             <input type="datetime-local" name="to" step="1" defaultValue={inputTime(to, zone)} />
           </label>
-          <p className="quiet">{zone === 'UTC' ? 'UTC' : `${Intl.DateTimeFormat().resolvedOptions().timeZone} time`}</p>
+          <p className="quiet">{zone === 'UTC' ? 'UTC' : `${localZone()} time`}</p>
           <button type="submit">Show these times</button>
         </form>
       </div>

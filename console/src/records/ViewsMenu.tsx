@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, memo, useRef, useState } from 'react';
 import { deleteViewLater, useDeletions } from '../data/deletions.ts';
 import { useMay } from '../data/permissions.ts';
 import type { Column } from '../data/records.ts';
@@ -7,12 +7,13 @@ import { type SavedView, saveView, viewsQuery } from '../data/savedViews.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
 import { Icon } from '../parts/Icon.tsx';
 import { say } from '../parts/notice.ts';
+import { useTextOver } from '../parts/useDraft.ts';
 import styles from './RecordsPage.module.css';
 import { useRecordsAddress } from './useRecordsView.ts';
 import { addressOf, canBeWritten, contentOf, isShowing } from './viewContent.ts';
 
 /** Saved views of the project: opens one, and keeps what the page shows as one. */
-export function ViewsMenu({ projectId, catalog }: { projectId: string; catalog: readonly Column[] }) {
+export const ViewsMenu = memo(function ViewsMenu({ projectId, catalog }: { projectId: string; catalog: readonly Column[] }) {
   const [address, change] = useRecordsAddress();
   const { data, error } = useQuery(viewsQuery(projectId));
   const going = useDeletions().filter(({ state }) => state !== 'failed');
@@ -64,7 +65,7 @@ export function ViewsMenu({ projectId, catalog }: { projectId: string; catalog: 
             change({ view: id }, { replace: true });
           }}
         />
-        {current && allowed(current, 'delete') && (
+        {current && isAllowed(current, 'delete') && (
           <button type="button" className="bad" onClick={() => remove(current)}>
             Delete “{current.name}”
           </button>
@@ -72,9 +73,9 @@ export function ViewsMenu({ projectId, catalog }: { projectId: string; catalog: 
       </div>
     </>
   );
-}
+});
 
-const allowed = ({ permissions }: SavedView, action: 'update' | 'delete'): boolean =>
+const isAllowed = ({ permissions }: SavedView, action: 'update' | 'delete'): boolean =>
   permissions.some((one) => one.action === action && one.allowed);
 
 interface SaveFormProps {
@@ -88,11 +89,13 @@ interface SaveFormProps {
 function SaveForm({ projectId, catalog, current, onSaved }: SaveFormProps) {
   const [address] = useRecordsAddress();
   const mayShare = useMay(projectId, 'update');
+  const [name, setName] = useTextOver(`view of ${projectId} ${current?.id ?? ''}`, current?.name ?? '');
   const saving = useMutation({
     mutationFn: ({ name, isShared, viewId }: { name: string; isShared: boolean; viewId: string | undefined }) =>
       saveView(projectId, { name, is_shared: isShared, ...contentOf(address, catalog) }, viewId),
     onSuccess: (view) => {
       say(`The view “${view.name}” is saved.`);
+      setName(current?.name ?? '');
       onSaved(view);
     },
   });
@@ -107,12 +110,19 @@ function SaveForm({ projectId, catalog, current, onSaved }: SaveFormProps) {
       viewId: isNew ? undefined : current?.id,
     });
   };
-  const mayUpdate = current !== undefined && allowed(current, 'update');
+  const mayUpdate = current !== undefined && isAllowed(current, 'update');
   return (
     <form className={styles.saveView} onSubmit={send}>
       <label>
         Name
-        <input name="name" required maxLength={255} autoComplete="off" defaultValue={current?.name} />
+        <input
+          name="name"
+          required
+          maxLength={255}
+          autoComplete="off"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
       </label>
       {mayShare && (
         <label className={styles.check}>

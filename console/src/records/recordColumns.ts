@@ -1,10 +1,11 @@
 import type { Column, LogRecord, RecordKind } from '../data/records.ts';
+import { columnLabel } from '../parts/columnLabel.ts';
 
 /** How a column is shown: the widths are pixels that a person changes from. */
 export interface ShownColumn {
   id: string;
   label: string;
-  /** Of the catalog: text, timestamp, number kinds and so on; undefined where the catalog does not have the column. */
+  /** Type in the catalog: text, timestamp, number kinds and so on. Undefined where the catalog lacks the column. */
   type: string | undefined;
   width: number;
   /** How a filter compares its values; undefined where it cannot. */
@@ -13,19 +14,19 @@ export interface ShownColumn {
   isSortable: boolean;
 }
 
-/** Figures that records have by themselves. They can be filtered and sorted by, and are in no catalog. */
-const figures: readonly { id: string; label: string }[] = [
-  { id: 'metrics/duration_ns', label: 'Latency' },
-  { id: 'metrics/num_total_tokens', label: 'Tokens' },
-  { id: 'metrics/num_input_tokens', label: 'Input tokens' },
-  { id: 'metrics/num_output_tokens', label: 'Output tokens' },
-  { id: 'metrics/cost', label: 'Cost' },
-];
+/** Figures that records have by themselves. They can be filtered and sorted by, and are not in every catalog. */
+const figures = [
+  'metrics/duration_ns',
+  'metrics/num_total_tokens',
+  'metrics/num_input_tokens',
+  'metrics/num_output_tokens',
+  'metrics/cost',
+] as const;
 
-const asColumn = ({ id, label }: { id: string; label: string }): Column =>
+const asColumn = (id: string): Column =>
   ({
     id,
-    label,
+    label: id,
     data_type: 'floating_point',
     filter_type: 'number',
     category: 'metric',
@@ -34,19 +35,20 @@ const asColumn = ({ id, label }: { id: string; label: string }): Column =>
     filterable: true,
   }) as Column;
 
-/** The catalog of a run with the figures that every record has. */
-export const withFigures = (catalog: readonly Column[]): Column[] => [
-  ...catalog.filter(({ id }) => !figures.some((figure) => figure.id === id)),
-  ...figures.map(asColumn),
-];
+/** The catalog of a run with the figures that every record has, under the labels of the console. */
+export const withFigures = (catalog: readonly Column[]): Column[] =>
+  [...catalog.filter(({ id }) => !figures.some((figure) => figure === id)), ...figures.map(asColumn)].map((column) => ({
+    ...column,
+    label: columnLabel(column),
+  }));
 
 const usual: Record<RecordKind, readonly string[]> = {
   traces: [
     'created_at',
     'name',
+    'status_code',
     'input',
     'output',
-    'status_code',
     'metrics/duration_ns',
     'metrics/num_input_tokens',
     'metrics/num_output_tokens',
@@ -56,10 +58,10 @@ const usual: Record<RecordKind, readonly string[]> = {
     'created_at',
     'type',
     'name',
+    'status_code',
     'input',
     'output',
     'model',
-    'status_code',
     'metrics/duration_ns',
     'metrics/num_input_tokens',
     'metrics/num_output_tokens',
@@ -97,7 +99,7 @@ export function shownColumns(ids: readonly string[], catalog: readonly Column[])
     const isNumber = numbers.has(column?.data_type ?? '');
     return {
       id,
-      label: labelOf(id, column),
+      label: column?.label ?? id.slice(id.indexOf('/') + 1),
       type: column?.data_type ?? undefined,
       filterType: column ? (column.filterable ? column.filter_type : undefined) : mapType(id),
       width: widths[id] ?? (isNumber ? 96 : 160),
@@ -109,15 +111,6 @@ export function shownColumns(ids: readonly string[], catalog: readonly Column[])
 
 /** Keys of the two maps are in no catalog, and compared as texts. */
 const mapType = (id: string): string | undefined => (/^(?:user|dataset)_metadata\//.test(id) ? 'text' : undefined);
-
-const shortLabels: Record<string, string> = {
-  created_at: 'Time',
-  status_code: 'Status',
-  'metrics/num_input_tokens': 'Tokens in',
-  'metrics/num_output_tokens': 'Tokens out',
-};
-const labelOf = (id: string, column: Column | undefined): string =>
-  shortLabels[id] ?? column?.label ?? id.slice(id.indexOf('/') + 1);
 
 /** The value of a column, whose id may name a key of a map: `metrics/cost`, `user_metadata/customer`. */
 export function valueIn(record: LogRecord, id: string): unknown {

@@ -1,10 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { type ColumnValues, columnValuesQuery, metadataKeysQuery } from '../data/columnValues.ts';
+import {
+  type KnownColumn,
+  keyColumns,
+  type Option,
+  optionsOf,
+  type WrittenValue,
+  writtenValue,
+} from '../filterBar/filterCompletion.ts';
 import { countText } from '../parts/format.ts';
 import { useDebounced } from '../parts/useDebounced.ts';
-import { type KnownColumn, keyColumns, type Option, optionsOf, type WrittenValue, writtenValue } from './filterCompletion.ts';
-import { filterOf, type RecordsView, useRecordsAddress } from './useRecordsView.ts';
+import { filterOf, type RunView, useRecordsAddress } from './useRecordsView.ts';
 
 /** Milliseconds without a key before values are asked for. */
 const PAUSE_MS = 150;
@@ -15,7 +22,11 @@ const hasValues = ({ id, filter_type, group_label }: KnownColumn): boolean =>
   filter_type !== 'date' && group_label !== 'System Metrics' && !longTexts.has(id);
 
 /** Finds the texts that may come next at the caret of a filter, and says how many records were counted. Nothing where there is no caret. */
-export function useFilterCompletion(view: RecordsView, text: string, caret: number | undefined) {
+export function useFilterCompletion(
+  view: Pick<RunView, 'projectId' | 'run' | 'kind' | 'catalog'>,
+  text: string,
+  caret: number | undefined,
+) {
   const { run, kind, catalog } = view;
   const [address] = useRecordsAddress();
   const none = { projectId: view.projectId, runId: '', isExperiment: false };

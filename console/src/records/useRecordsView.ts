@@ -3,6 +3,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import { FilterTextError } from '../../../shared/filterText/filterSyntax.ts';
 import { type FilterColumn, type FilterTree, parseFilterText, timeOf } from '../../../shared/filterText/parseFilterText.ts';
+import { withoutEmpty } from '../address/parameters.ts';
 import type { RecordsAddress } from '../address/recordsAddress.ts';
 import { experimentsQuery, logStreamsQuery } from '../data/projects.ts';
 import { type Column, columnsQuery, type RecordKind, type RecordsQuestion, type RunOf } from '../data/records.ts';
@@ -12,22 +13,38 @@ export type ChangeAddress = (change: Partial<RecordsAddress>, how?: { replace: b
 
 const from = '/signed in/p/$projectId/records';
 
-/** The address of the records page, and how to change it. Choosing is a step of the history, typing replaces it. */
+/**
+ * The address of a page with a table of records, and how to change it. Choosing is a step of the history, typing replaces it. Pages with such a table
+ * name what it shows alike.
+ */
 export function useRecordsAddress(): [RecordsAddress, ChangeAddress] {
-  const address = useSearch({ from });
-  const navigate = useNavigate({ from: '/p/$projectId/records' });
-  const change = useCallback<ChangeAddress>(
-    (changed, { replace } = { replace: false }) =>
-      void navigate({ search: (before) => withoutEmpty({ ...before, ...changed }), replace, resetScroll: false }),
-    [navigate],
-  );
-  return [address, change];
+  const address: RecordsAddress = useSearch({ strict: false });
+  return [address, useChangeAddress()];
 }
 
-const withoutEmpty = (address: RecordsAddress): RecordsAddress =>
-  Object.fromEntries(Object.entries(address).filter(([, value]) => value !== undefined && value.length > 0));
+/** One value of the address: what shows it is not built anew when another one changes, as when the next record is opened. */
+export function useInAddress<K extends keyof RecordsAddress>(key: K): RecordsAddress[K] {
+  const value: unknown = useSearch({ strict: false, select: (address): unknown => (address as RecordsAddress)[key] });
+  return value as RecordsAddress[K];
+}
 
-/** What the address of the page means, with the catalog of its run. */
+/** Changes the address as {@link useRecordsAddress} does; it is the same function each time. */
+export function useChangeAddress(): ChangeAddress {
+  const navigate = useNavigate();
+  return useCallback<ChangeAddress>(
+    (changed, { replace } = { replace: false }) =>
+      void navigate({
+        to: '.',
+        search: (before: object) => withoutEmpty({ ...before, ...changed }),
+        ...{ replace, resetScroll: false },
+      }),
+    [navigate],
+  );
+}
+
+const none: readonly never[] = [];
+
+/** Reads the address of the page with the catalog of its run. */
 export function useRecordsView() {
   const { projectId } = useParams({ from });
   const [address] = useRecordsAddress();
@@ -40,24 +57,65 @@ export function useRecordsView() {
     () => (runId === undefined ? undefined : { projectId, runId, isExperiment }),
     [projectId, runId, isExperiment],
   );
-  const kind: RecordKind = address.kind ?? 'traces';
-  const columns = useQuery({ ...columnsQuery(run ?? { projectId, runId: '', isExperiment }, kind), enabled: run !== undefined });
-  const catalog = useMemo(() => columns.data && withFigures(columns.data), [columns.data]);
-  const ids = address.cols ?? usualColumns(kind);
-  const shown = useMemo(() => catalog && shownColumns(ids, catalog), [catalog, ids]);
-
-  const { filter, problem } = useMemo(() => filterOf(address, catalog), [address, catalog]);
-  const question: RecordsQuestion | undefined =
-    run && catalog && !problem ? { run, kind, filter, sort: sortOf(address.sort), columns: ids } : undefined;
+  const view = useRunView(projectId, run, address.kind ?? 'traces', usualColumns);
   return {
-    ...{ projectId, run, kind, catalog, shown, filter, problem, question },
+    ...view,
     streams: streams.data,
-    experiments: experiments.data ?? [],
-    error: streams.error ?? columns.error,
+    experiments: experiments.data ?? none,
+    error: (streams.data === undefined ? streams.error : null) ?? view.error,
+    retry(): void {
+      if (streams.data === undefined) void streams.refetch();
+      else view.retry();
+    },
   };
 }
 
 export type RecordsView = ReturnType<typeof useRecordsView>;
+
+type UsualColumns = (kind: RecordKind, catalog: readonly Column[]) => readonly string[];
+
+/** As {@link useAddressedRun}, of the address of the page. */
+export function useRunView(projectId: string, run: RunOf | undefined, kind: RecordKind, usual: UsualColumns) {
+  const [address] = useRecordsAddress();
+  return useAddressedRun(address, projectId, run, kind, usual);
+}
+
+/**
+ * Returns what an address says of the records of a run, with the catalog of that run.
+ * @param usual gives the ids of the columns where the address names none; the same function each time
+ */
+export function useAddressedRun(
+  address: Pick<RecordsAddress, 'cols' | 'q' | 'from' | 'to' | 'sort'>,
+  projectId: string,
+  run: RunOf | undefined,
+  kind: RecordKind,
+  usual: UsualColumns,
+) {
+  const columns = useQuery({
+    ...columnsQuery(run ?? { projectId, runId: '', isExperiment: false }, kind),
+    enabled: run !== undefined,
+  });
+  const catalog = useMemo(() => columns.data && withFigures(columns.data), [columns.data]);
+  const ids = useMemo(() => address.cols ?? usual(kind, catalog ?? []), [address.cols, usual, kind, catalog]);
+  const shown = useMemo(() => catalog && shownColumns(ids, catalog), [catalog, ids]);
+
+  const { q, from, to, sort } = address;
+  const { filter, problem } = useMemo(() => filterOf({ q, from, to }, catalog), [q, from, to, catalog]);
+  const question = useMemo<RecordsQuestion | undefined>(
+    () => (run && catalog && !problem ? { run, kind, filter, sort: sortOf(sort), columns: ids } : undefined),
+    [run, catalog, problem, kind, filter, sort, ids],
+  );
+  return {
+    ...{ projectId, run, kind, catalog, shown, filter, problem, question },
+    /** Why the page has nothing to ask for: a failed question whose answer is there from before does no harm. */
+    error: columns.data === undefined ? (columns.error ?? undefined) : undefined,
+    retry(): void {
+      void columns.refetch();
+    },
+  };
+}
+
+export type RunView = ReturnType<typeof useRunView>;
 
 /** The filter of the bar and that of the times, joined. */
 export function filterOf(

@@ -1,11 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
+import { ownPlace } from '../address/ownPlace.ts';
 import { queryClient } from '../data/service.ts';
+import { useTitle } from '../parts/useTitle.ts';
 import styles from './SignInPage.module.css';
 import { signIn } from './session.ts';
 
 /** Sign-in by password or API key. What was typed stays after an error. */
 export function SignInPage() {
+  useTitle('Sign in');
   const { next } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
   const [problem, setProblem] = useState<string>();
@@ -57,7 +60,3 @@ export function SignInPage() {
     </main>
   );
 }
-
-/** A place of this console, whatever the address says. */
-const ownPlace = (next: string | undefined): string =>
-  next?.startsWith('/') && !next.startsWith('//') && !next.includes('\\') ? next : '/';

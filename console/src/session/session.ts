@@ -1,6 +1,7 @@
+import { ConnectionError } from '../../../client/errors.ts';
 import { home } from '../address/home.ts';
 
-/** Who is signed in, in this tab: an access token in memory alone. The browser keeps a cookie that is good for asking for one. */
+/** The sign-in of this tab: an access token in memory alone. The browser keeps a cookie that is good for asking for one. */
 
 /** This browser is not signed in, or no longer. */
 export class SignedOut extends Error {
@@ -14,12 +15,14 @@ let current: Promise<string> | undefined;
 const otherTabs = new BroadcastChannel('assay session');
 const listeners = new Set<() => void>();
 
-otherTabs.onmessage = () => {
+otherTabs.onmessage = signedOut;
+
+function signedOut(): void {
   current = undefined;
   for (const listener of listeners) listener();
-};
+}
 
-/** Calls `listener` when another tab signs out. */
+/** Calls `listener` when another tab signs out, and when the session was ended elsewhere. */
 export function onSignedOut(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -28,6 +31,7 @@ export function onSignedOut(listener: () => void): () => void {
 /** The token of this tab. @throws SignedOut */
 export function accessToken(): Promise<string> {
   current ??= ask('pages/session').catch((err: unknown) => {
+    if (err instanceof SignedOut) signedOut();
     current = undefined;
     throw err;
   });
@@ -49,7 +53,7 @@ export async function signIn(fields: SignInFields): Promise<void> {
 
 /** Signs this browser out, in all of its tabs. */
 export async function signOut(): Promise<void> {
-  await fetch(new URL('pages/logout', home.service), { method: 'POST', redirect: 'manual' });
+  await fetch(new URL('pages/logout', home.service), { method: 'POST' });
   current = undefined;
   otherTabs.postMessage('signed out');
 }
@@ -59,6 +63,8 @@ async function ask(path: string, body?: URLSearchParams): Promise<string> {
     method: 'POST',
     headers: { Accept: 'application/json', ...ofPage },
     body: body ?? null,
+  }).catch((cause: unknown) => {
+    throw new ConnectionError('the service does not answer', { cause });
   });
   const read = (await answer.json()) as { access_token?: string; detail?: unknown };
   if (answer.ok && read.access_token !== undefined) return read.access_token;

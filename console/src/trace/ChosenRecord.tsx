@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useEffectEvent } from 'react';
+import { memo, useEffect, useEffectEvent } from 'react';
 import type { DetailTab } from '../address/traceAddress.ts';
 import { type RunOf, recordQuery } from '../data/records.ts';
 import { kindOf, readAhead } from '../data/trace.ts';
@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** The record of a row, read when it is chosen. Until it is there, what the outline says of it. */
-export function ChosenRecord({ row, likelyNext, run, tab, onTab }: Props) {
+export const ChosenRecord = memo(function ChosenRecord({ row, likelyNext, run, tab, onTab }: Props) {
   const { projectId } = run;
   const { data: record, error, refetch } = useQuery(recordQuery(projectId, kindOf(row.type), row.id));
   const isThere = record !== undefined;
@@ -27,4 +27,4 @@ export function ChosenRecord({ row, likelyNext, run, tab, onTab }: Props) {
   }, [isThere]);
   if (record) return <RecordDetail record={record} run={run} hasKeys tab={tab} onTab={onTab} />;
   return <PendingRecord row={row} error={error} onRetry={() => void refetch()} onTab={onTab} />;
-}
+});

@@ -3,16 +3,19 @@ import { countText } from '../parts/format.ts';
 import type { Found } from './useFound.ts';
 
 interface Props {
-  /** The one in the address. */
+  /** The one that is looked for. */
   text: string | undefined;
   found: Found;
+  /** Marks what has the text while it is typed. */
+  onType(text: string): void;
+  /** Keeps it in the address. */
   onFind(text: string | undefined): void;
   /** Goes on to the next of these. */
   onNext(ids: ReadonlySet<string>): void;
 }
 
-/** Finds a text in the trace, and says where it looked and how many have it. Enter leads to the first, and from there to the next. */
-export function FindInTrace({ text, found, onFind, onNext }: Props) {
+/** Finds a text in the trace, by names while it is typed, and says where it looked and how many have it. Enter leads to the first, and from there to the next. */
+export function FindInTrace({ text, found, onType, onFind, onNext }: Props) {
   const find = async (wanted: string) => {
     onFind(wanted || undefined);
     if (wanted !== '') onNext(await found.of(wanted));
@@ -24,8 +27,10 @@ export function FindInTrace({ text, found, onFind, onNext }: Props) {
         aria-label="Find in the trace"
         placeholder="Find in names, inputs, outputs; Enter"
         defaultValue={text ?? ''}
+        onChange={(event) => onType(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter') void find(event.currentTarget.value);
+          if (event.key === 'Escape') document.querySelector<HTMLElement>('[role=treegrid]')?.focus();
         }}
       />
       {text !== undefined && (
@@ -33,7 +38,7 @@ export function FindInTrace({ text, found, onFind, onNext }: Props) {
           {found.error
             ? `${countText(found.ids.size)} by name alone: ${sentenceOf(found.error)}`
             : found.isReading
-              ? 'Searching …'
+              ? `${countText(found.ids.size)} by name, searching inputs and outputs …`
               : `${countText(found.ids.size)} found in names, inputs, outputs, errors`}
         </span>
       )}

@@ -11,7 +11,7 @@ interface Props {
   onFold(ids: readonly string[], isClosed: boolean): void;
 }
 
-/** Which kinds of spans the tree shows, and which are folded to one row. */
+/** Lets the reader choose the kinds of spans that the tree shows, and those that are folded to one row. */
 export function KindsMenu({ rows, hidden, onHidden, onFold }: Props) {
   const idsOf = (kind?: string) =>
     rows.filter(({ type, size }) => size > 0 && (kind === undefined || type === kind)).map(({ id }) => id);

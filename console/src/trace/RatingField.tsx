@@ -1,8 +1,10 @@
-import { useId } from 'react';
+import { type KeyboardEvent, useId } from 'react';
 import type { Rating, Template } from '../data/annotations.ts';
 import styles from './Annotations.module.css';
+import { type Draft, Typed } from './Typed.tsx';
 
 interface Props {
+  draft: Draft;
   constraints: Template['constraints'];
   value: Rating['value'] | undefined;
   /** Undefined takes the answer back. */
@@ -10,7 +12,7 @@ interface Props {
 }
 
 /** The control that a question is answered by, of the kind that its template says. All are the browser's own, so keys work as everywhere. */
-export function RatingField({ constraints, value, onRate }: Props) {
+export function RatingField({ draft, constraints, value, onRate }: Props) {
   switch (constraints.annotation_type) {
     case 'like_dislike':
       return (
@@ -37,14 +39,14 @@ export function RatingField({ constraints, value, onRate }: Props) {
           options={constraints.choices.map((one) => [one, one])}
           value={String(value)}
           onRate={onRate}
-          other={constraints.allow_other}
+          other={constraints.allow_other ? draft : undefined}
         />
       );
     case 'tree_choice':
       return (
         <select aria-label="Answer" value={String(value ?? '')} onChange={(event) => onRate(event.target.value || undefined)}>
           <option value="">–</option>
-          {leavesOf(constraints.choices_tree).map(([id, label]) => (
+          {pathsOf(constraints.choices_tree).map(([id, label]) => (
             <option key={id} value={id}>
               {label}
             </option>
@@ -63,6 +65,7 @@ export function RatingField({ constraints, value, onRate }: Props) {
     case 'score':
       return (
         <Typed
+          draft={draft}
           kind="number"
           min={constraints.min}
           max={constraints.max}
@@ -71,7 +74,7 @@ export function RatingField({ constraints, value, onRate }: Props) {
         />
       );
     case 'text':
-      return <Typed kind="text" value={value} onRate={(text) => onRate(text === '' ? undefined : text)} />;
+      return <Typed draft={draft} kind="text" value={value} onRate={(text) => onRate(text === '' ? undefined : text)} />;
     default:
       return constraints satisfies never;
   }
@@ -81,13 +84,14 @@ interface OptionsProps {
   options: readonly (readonly [value: string, label: string])[];
   value: string;
   onRate(value: string | undefined): void;
-  other?: boolean;
+  /** Undefined: there is no other than these. */
+  other?: Draft | undefined;
 }
 
 /** One of a few. A digit chooses while one of them has the focus. */
-function Options({ options, value, onRate, other = false }: OptionsProps) {
+function Options({ options, value, onRate, other }: OptionsProps) {
   const name = useId();
-  const isOther = other && value !== 'undefined' && !options.some(([one]) => one === value);
+  const isOther = value !== 'undefined' && !options.some(([one]) => one === value);
   return (
     <div
       role="radiogroup"
@@ -108,6 +112,7 @@ function Options({ options, value, onRate, other = false }: OptionsProps) {
       ))}
       {other && (
         <Typed
+          draft={{ key: other.key, over: isOther ? other.over : '' }}
           kind="text"
           placeholder="Another"
           value={isOther ? value : undefined}
@@ -118,6 +123,7 @@ function Options({ options, value, onRate, other = false }: OptionsProps) {
   );
 }
 
+/** Some of a few. A digit chooses one, or takes it back, while one of them has the focus. */
 function Tags({
   tags,
   chosen,
@@ -130,15 +136,19 @@ function Tags({
   other: boolean;
 }) {
   const set = (next: string[]) => onRate(next.length > 0 ? next : undefined);
+  const toggle = (tag: string) => set(chosen.includes(tag) ? chosen.filter((one) => one !== tag) : [...chosen, tag]);
+  const all = [...new Set([...tags, ...chosen])];
+  const onKeyDown = (event: KeyboardEvent) => {
+    const tag = (event.target as HTMLElement).matches('[type=checkbox]') ? all[Number(event.key) - 1] : undefined;
+    if (tag === undefined) return;
+    event.preventDefault();
+    toggle(tag);
+  };
   return (
-    <div className={styles.options}>
-      {[...new Set([...tags, ...chosen])].map((tag) => (
+    <div role="group" aria-label="Answer" className={styles.options} onKeyDown={onKeyDown}>
+      {all.map((tag) => (
         <label key={tag}>
-          <input
-            type="checkbox"
-            checked={chosen.includes(tag)}
-            onChange={() => set(chosen.includes(tag) ? chosen.filter((one) => one !== tag) : [...chosen, tag])}
-          />
+          <input type="checkbox" checked={chosen.includes(tag)} onChange={() => toggle(tag)} />
           {tag}
         </label>
       ))}
@@ -149,36 +159,11 @@ function Tags({
   );
 }
 
-interface TypedProps {
-  kind: 'text' | 'number';
-  value: unknown;
-  onRate(text: string): void;
-  min?: number;
-  max?: number;
-  placeholder?: string;
-}
-
-/** A field whose text counts when Enter is pressed or the field is left. */
-function Typed({ kind, value, onRate, ...field }: TypedProps) {
-  const before = value === undefined ? '' : String(value);
-  return (
-    <input
-      key={before}
-      type={kind}
-      aria-label={field.placeholder ?? (kind === 'number' ? `${field.min} to ${field.max}` : 'Answer')}
-      defaultValue={before}
-      {...field}
-      onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
-      onBlur={(event) => event.target.value.trim() !== before && event.target.validity.valid && onRate(event.target.value.trim())}
-    />
-  );
-}
-
 type Node = Extract<Template['constraints'], { annotation_type: 'tree_choice' }>['choices_tree'][number];
 
-/** Every node of a tree, with the labels of those above it. */
-const leavesOf = (nodes: readonly Node[], above = ''): [id: string, label: string][] =>
+/** Every node of a tree: its id, and its label behind those above it. */
+export const pathsOf = (nodes: readonly Node[], above = ''): [id: string, label: string][] =>
   nodes.flatMap(({ id, label, children }) => [
     [id, `${above}${label}`] as [string, string],
-    ...leavesOf(children, `${above}${label} › `),
+    ...pathsOf(children, `${above}${label} › `),
   ]);

@@ -1,5 +1,4 @@
-import { useMemo } from 'react';
-import { jsonWithBigInts } from '../../../shared/wire/longNumbers.ts';
+import { memo, useDeferredValue } from 'react';
 import type { DetailTab } from '../address/traceAddress.ts';
 import { CollectButtons } from '../collect/CollectButtons.tsx';
 import type { RecordNode, RunOf } from '../data/records.ts';
@@ -8,15 +7,13 @@ import { lineText } from '../parts/format.ts';
 import { KindMark } from '../parts/KindMark.tsx';
 import { Tabs } from '../parts/Tabs.tsx';
 import { JsonTree } from '../payload/JsonTree.tsx';
-import { LongText } from '../payload/LongText.tsx';
-import { plainText } from '../payload/messages.ts';
-import { Payload } from '../payload/Payload.tsx';
-import { useSteps } from '../payload/useSteps.tsx';
 import { Annotations } from './Annotations.tsx';
 import { CopyMenu } from './CopyMenu.tsx';
+import { Failure, RecordContent } from './RecordContent.tsx';
 import styles from './RecordDetail.module.css';
 import { RecordFacts } from './RecordFacts.tsx';
 import { Scores } from './Scores.tsx';
+import { TryLink } from './TryLink.tsx';
 import { useTabKeys } from './useTabKeys.ts';
 
 interface Props {
@@ -35,10 +32,10 @@ const tabs = [
 ] as const;
 
 /** One record with all that it has: what went in and out, its figures, scores, metadata. */
-export function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Props) {
-  const { spans: _spans, traces: _traces, ...own } = record;
+export const RecordDetail = memo(function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Props) {
+  // The tab that is chosen is marked before what it shows is laid out.
+  const shown = useDeferredValue(tab);
   const choose = useTabKeys(onTab);
-  const failure = typeof record.error_message === 'string' && record.error_message !== '' ? record.error_message : undefined;
   return (
     <article className={styles.detail} aria-label={`${record.type} ${lineText(record.name || record.type, 120)}`}>
       <div className={styles.detailHead}>
@@ -48,67 +45,26 @@ export function RecordDetail({ record, run, hasKeys, tab = 'talk', onTab }: Prop
           selection={{ run, kind: kindOf(record.type), count: 1, records: { ids: [record.id] } }}
           hasKeys={hasKeys}
         />
+        <TryLink record={record} run={run} />
         <CopyMenu record={record} projectId={run.projectId} />
       </div>
-      <RecordFacts record={record} />
-      {failure !== undefined && (
-        <div className={styles.problem}>
-          <LongText text={failure} />
-        </div>
-      )}
+      <RecordFacts record={record} run={run} />
+      <Failure record={record} />
       <Tabs label="How it is shown" tabs={tabs} chosen={tab} onChoose={choose}>
-        {tab === 'json' ? (
-          <JsonTree value={own} />
-        ) : (
-          <>
-            <Annotations record={record} projectId={run.projectId} />
-            <Scores record={record} />
-            <Side title="Input" value={record.input} isText={tab === 'text'} />
-            <Side title="Output" value={record.output} isText={tab === 'text'} />
-            {record.dataset_output !== null && record.dataset_output !== undefined && (
-              <Side title="Reference" value={record.dataset_output} isText={tab === 'text'} />
-            )}
-            <MapSection title="Metadata" value={record.user_metadata} />
-            <MapSection title="Dataset metadata" value={record.dataset_metadata} />
-          </>
-        )}
+        <Content record={record} projectId={run.projectId} tab={shown} />
       </Tabs>
     </article>
   );
-}
+});
 
-function Side({ title, value, isText }: { title: string; value: unknown; isText: boolean }) {
+const Content = memo(function Content({ record, projectId, tab }: { record: RecordNode; projectId: string; tab: DetailTab }) {
+  const { spans: _spans, traces: _traces, ...own } = record;
+  if (tab === 'json') return <JsonTree value={own} />;
   return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      {isText ? <PlainText value={value} /> : <Payload value={value} />}
-    </section>
+    <>
+      <Annotations record={record} projectId={projectId} />
+      <Scores record={record} />
+      <RecordContent record={record} isText={tab === 'text'} />
+    </>
   );
-}
-
-function PlainText({ value }: { value: unknown }) {
-  const text = useMemo(() => plainText(value), [value]);
-  return <LongText text={text} />;
-}
-
-function MapSection({ title, value }: { title: string; value: unknown }) {
-  const entries = Object.entries((value ?? {}) as Record<string, unknown>);
-  const [shown, more] = useSteps(entries.length, { first: 100, more: 400 });
-  if (entries.length === 0) return null;
-  return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      <dl className={styles.map}>
-        {entries.slice(0, shown).map(([key, one]) => (
-          <div key={key}>
-            <dt>{lineText(key, 500)}</dt>
-            <dd>
-              <LongText text={typeof one === 'string' ? one : jsonWithBigInts(one)} />
-            </dd>
-          </div>
-        ))}
-      </dl>
-      {more}
-    </section>
-  );
-}
+});

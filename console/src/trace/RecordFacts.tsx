@@ -1,14 +1,13 @@
 import type { ReactNode } from 'react';
 import { isFailure } from '../../../shared/records/failed.ts';
-import type { RecordNode } from '../data/records.ts';
-import { costText, countText, durationText, lineText, UNKNOWN } from '../parts/format.ts';
+import type { RecordNode, RunOf } from '../data/records.ts';
+import { costText, countText, durationText, lineText, tokensText, UNKNOWN } from '../parts/format.ts';
 import { Time } from '../parts/Time.tsx';
 import styles from './RecordDetail.module.css';
 
 /** The figures of a record and where it belongs, side by side. What the record does not have is left out, but time, latency and status. */
-export function RecordFacts({ record }: { record: RecordNode }) {
+export function RecordFacts({ record, run }: { record: RecordNode; run?: RunOf }) {
   const metrics = (record.metrics ?? {}) as Record<string, unknown>;
-  const { num_input_tokens: input, num_output_tokens: output } = metrics;
   const isKnown = (value: unknown) => value !== undefined && value !== null;
   const code = record.status_code;
   const facts: [string, ReactNode][] = [
@@ -25,8 +24,10 @@ export function RecordFacts({ record }: { record: RecordNode }) {
       ),
     ],
   ];
+  if (run?.isExperiment && record.type === 'trace') facts.push(['Attempts', countText(record.attempts as number | null)]);
   if (record.model) facts.push(['Model', lineText(record.model, 200)]);
-  if (isKnown(input) || isKnown(output)) facts.push(['Tokens', `${countText(input)} → ${countText(output)}`]);
+  const tokens = tokensText(metrics);
+  if (tokens !== UNKNOWN) facts.push(['Tokens', tokens]);
   if (isKnown(metrics.cost)) facts.push(['Cost', costText(metrics.cost)]);
   if (record.counted_usage === 'none') facts.push(['Usage', 'not counted: a call above it has it']);
   if (Array.isArray(record.tags) && record.tags.length > 0) facts.push(['Tags', lineText(record.tags.join(', '), 2_000)]);

@@ -3,7 +3,7 @@ import { lineText, numberText, UNKNOWN } from '../parts/format.ts';
 import { LongText } from '../payload/LongText.tsx';
 import styles from './Scores.module.css';
 
-/** What the interface answers of a metric of a record, as far as it is shown. */
+/** The parts of a record's metric that the page shows, as the interface answers them. */
 interface MetricInfo {
   status_type?: string;
   value?: unknown;
@@ -16,7 +16,7 @@ interface MetricInfo {
 
 /** The scores of a record with their explanations and who judged; one without a value has its reason. */
 export function Scores({ record }: { record: RecordNode }) {
-  const scores = Object.entries((record.metric_info ?? {}) as Record<string, MetricInfo>);
+  const scores = scoresOf((record.metric_info ?? {}) as Record<string, MetricInfo>);
   if (scores.length === 0) return null;
   return (
     <section aria-label="Scores">
@@ -47,6 +47,12 @@ export function Scores({ record }: { record: RecordNode }) {
       </table>
     </section>
   );
+}
+
+/** A metric that is answered both by the id of its scorer and by its name is one. */
+function scoresOf(metrics: Record<string, MetricInfo>): [string, MetricInfo][] {
+  const named = new Set(Object.values(metrics).map((info) => info.metric_key_alias));
+  return Object.entries(metrics).filter(([id, { metric_key_alias: name }]) => name || !named.has(id));
 }
 
 const valueText = (value: unknown): string =>

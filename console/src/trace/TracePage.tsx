@@ -1,16 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useCallback, useDeferredValue, useMemo, useState } from 'react';
 import type { TraceOutline } from '../../../shared/wire/traceOutline.ts';
-import type { TraceAddress } from '../address/traceAddress.ts';
+import type { DetailTab, TraceAddress } from '../address/traceAddress.ts';
+import { useProjectName } from '../data/projectName.ts';
 import { outlineQuery } from '../data/trace.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
+import { lineText } from '../parts/format.ts';
 import { LoadingNote } from '../parts/notes.tsx';
+import { say } from '../parts/notice.ts';
+import { useTextOver } from '../parts/useDraft.ts';
 import { useKeys } from '../parts/useKeys.ts';
+import { useTitle } from '../parts/useTitle.ts';
 import { ChosenRecord } from './ChosenRecord.tsx';
 import { FindInTrace } from './FindInTrace.tsx';
 import { KindsMenu } from './KindsMenu.tsx';
-import { nextPlace, type OutlineRow, openPlaces, outlineRows, slowestPlace } from './outline.ts';
+import { ListSteps } from './ListSteps.tsx';
+import { folded, nextPlace, type OutlineRow, openPlaces, outlineRows, slowestPlace } from './outline.ts';
 import { TraceFigures } from './TraceFigures.tsx';
 import styles from './TracePage.module.css';
 import { TraceTree } from './TraceTree.tsx';
@@ -24,16 +30,32 @@ const isFailed = (row: OutlineRow) => row.isFailed;
 export function TracePage() {
   const { projectId, traceId } = useParams({ from });
   const { data: outline, error, refetch } = useQuery(outlineQuery(projectId, traceId));
-  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
-  if (!outline) return <LoadingNote what="the trace" />;
-  return <Trace key={traceId} projectId={projectId} outline={outline} />;
+  useTitle(lineText(outline?.columns.name[0] || 'Trace', 120), useProjectName(projectId));
+  const { list } = useSearch({ from });
+  const noList = () => say('This trace was opened without a list: [ and ] lead on where a table of records led here');
+  useKeys(list ? {} : { '[': noList, ']': noList });
+  return (
+    <div className={styles.page}>
+      {list && <ListSteps {...{ projectId, list }} />}
+      {error ? (
+        <ErrorNote error={error} onRetry={() => void refetch()} />
+      ) : outline ? (
+        <Trace key={traceId} projectId={projectId} outline={outline} />
+      ) : (
+        <LoadingNote what="the trace" />
+      )}
+    </div>
+  );
 }
 
 function Trace({ projectId, outline }: { projectId: string; outline: TraceOutline }) {
   const address = useSearch({ from });
   const navigate = useNavigate({ from: '/p/$projectId/traces/$traceId' });
-  const change = (changed: Partial<TraceAddress>) =>
-    void navigate({ search: (before) => ({ ...before, ...changed }), replace: true, resetScroll: false });
+  const change = useCallback(
+    (changed: Partial<TraceAddress>) =>
+      void navigate({ search: (before) => ({ ...before, ...changed }), replace: true, resetScroll: false }),
+    [navigate],
+  );
   const rows = useMemo(() => outlineRows(outline), [outline]);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const hidden = address.hide ?? nothing;
@@ -41,26 +63,43 @@ function Trace({ projectId, outline }: { projectId: string; outline: TraceOutlin
   const placeOf = useMemo(() => new Map(rows.map(({ id }, place) => [id, place])), [rows]);
   const at = placeOf.get(address.span ?? '') ?? 0;
   const chosen = rows[at];
+  // Its row is marked before the record is laid out.
+  const shownAt = useDeferredValue(at);
+  const shown = rows[shownAt];
   const failures = useMemo(() => rows.filter(isFailed).length, [rows]);
-  const found = useFound(projectId, outline, rows, address.find);
+  const [typed, setTyped] = useTextOver(`find in ${outline.trace_id}`, address.find ?? '');
+  const wanted = typed || undefined;
+  const found = useFound(projectId, outline, rows, wanted);
 
-  const choose = (place: number) => {
-    const row = rows[place];
-    if (!row) return;
-    // Whatever it lies below is opened.
-    const above = new Set<string>();
-    for (let { parent } = row; parent >= 0; parent = rows[parent]?.parent ?? -1) above.add(rows[parent]?.id ?? '');
-    if ([...above].some((id) => closed.has(id))) setClosed(new Set([...closed].filter((id) => !above.has(id))));
-    change({ span: place === 0 ? undefined : row.id });
-  };
+  const fold = useCallback(
+    (ids: readonly string[], isClosed: boolean) => setClosed((before) => folded(before, ids, isClosed)),
+    [],
+  );
+  const toggle = useCallback((id: string, isClosed: boolean) => fold([id], isClosed), [fold]);
+  const choose = useCallback(
+    (place: number) => {
+      const row = rows[place];
+      if (!row) return;
+      // Whatever it lies below is opened.
+      const above: string[] = [];
+      for (let { parent } = row; parent >= 0; parent = rows[parent]?.parent ?? -1) above.push(rows[parent]?.id ?? '');
+      fold(above, false);
+      change({ span: place === 0 ? undefined : row.id });
+    },
+    [rows, fold, change],
+  );
   const step = (by: number) => places[places.indexOf(at) + by] ?? at;
-  const fold = (ids: readonly string[], isClosed: boolean) =>
-    setClosed(isClosed ? new Set([...closed, ...ids]) : new Set([...closed].filter((id) => !ids.includes(id))));
-  const toggle = (id: string, isClosed: boolean) => fold([id], isClosed);
   const placeOfFailure = nextPlace(rows, at, isFailed);
   const placeOfSlowest = useMemo(() => slowestPlace(rows), [rows]);
   const nextFailure = () => choose(placeOfFailure);
   const slowest = () => choose(placeOfSlowest);
+  const [after, before] = [step(1), step(-1)];
+  const likelyNext = useMemo(
+    () => [after, before, placeOfFailure, placeOfSlowest].flatMap((place) => rows[place] ?? []),
+    [after, before, placeOfFailure, placeOfSlowest, rows],
+  );
+  const run = useMemo(() => ({ projectId, runId: outline.run_id, isExperiment: false }), [projectId, outline.run_id]);
+  const onTab = useCallback((tab: DetailTab | undefined) => change({ tab }), [change]);
   const next = () => choose(step(1));
   const previous = () => choose(step(-1));
   useKeys({
@@ -70,13 +109,14 @@ function Trace({ projectId, outline }: { projectId: string; outline: TraceOutlin
     ArrowRight: () => chosen && toggle(chosen.id, false),
   });
   return (
-    <div className={styles.page}>
+    <>
       <div className={styles.head}>
         <TraceFigures {...{ projectId, outline, rows, failures }} />
         <div className={styles.tools}>
           <FindInTrace
-            text={address.find}
+            text={wanted}
             found={found}
+            onType={setTyped}
             onFind={(text) => change({ find: text })}
             onNext={(ids) => choose(nextPlace(rows, at, ({ id }) => ids.has(id)))}
           />
@@ -95,17 +135,8 @@ function Trace({ projectId, outline }: { projectId: string; outline: TraceOutlin
       </div>
       <div className={styles.split}>
         <TraceTree {...{ rows, places, at, closed }} found={found.ids} onChoose={choose} onToggle={toggle} />
-        {chosen && (
-          <ChosenRecord
-            key={chosen.id}
-            row={chosen}
-            likelyNext={[step(1), step(-1), placeOfFailure, placeOfSlowest].flatMap((place) => rows[place] ?? [])}
-            run={{ projectId, runId: outline.run_id, isExperiment: false }}
-            tab={address.tab}
-            onTab={(tab) => change({ tab })}
-          />
-        )}
+        {shown && <ChosenRecord key={shown.id} row={shown} likelyNext={likelyNext} run={run} tab={address.tab} onTab={onTab} />}
       </div>
-    </div>
+    </>
   );
 }

@@ -1,8 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useMemo, useRef } from 'react';
+import { memo, useEffect, useMemo, useRef } from 'react';
 import { compactText, costText, durationText, lineText } from '../parts/format.ts';
 import { KindMark } from '../parts/KindMark.tsx';
 import { usePreferences } from '../parts/preferences.ts';
+import { scrollToRow } from '../parts/scrollToRow.ts';
+import { useRowElement } from '../parts/useRowElement.ts';
+import { REST_MS, useRowSlots } from '../parts/useRowSlots.ts';
 import { type OutlineRow, spanOfTime } from './outline.ts';
 import styles from './TraceTree.module.css';
 
@@ -19,8 +22,10 @@ interface Props {
   onToggle(id: string, isClosed: boolean): void;
 }
 
+const OVERSCAN = 12;
+
 /** The tree of a trace with a bar for the time of each record. Only what is in sight is on the page. */
-export function TraceTree({ rows, places, at, closed, found, onChoose, onToggle }: Props) {
+export const TraceTree = memo(function TraceTree({ rows, places, at, closed, found, onChoose, onToggle }: Props) {
   const { rows: size } = usePreferences();
   const height = size === 'dense' ? 24 : 32;
   const scroller = useRef<HTMLDivElement>(null);
@@ -29,63 +34,92 @@ export function TraceTree({ rows, places, at, closed, found, onChoose, onToggle 
     count: places.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
-    overscan: 12,
+    overscan: OVERSCAN,
+    isScrollingResetDelay: REST_MS,
   });
+  const slots = useRowSlots(list, height);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another height is measured anew
   useEffect(() => list.measure(), [height, list]);
   const chosenAt = places.indexOf(at);
   useEffect(() => {
-    if (chosenAt >= 0) list.scrollToIndex(chosenAt, { align: 'auto' });
-  }, [chosenAt, list]);
+    if (chosenAt >= 0) scrollToRow(list, chosenAt, height);
+  }, [chosenAt, list, height]);
   return (
     <div ref={scroller} role="treegrid" aria-label="Spans" aria-rowcount={places.length} tabIndex={0} className={styles.tree}>
       <div style={{ height: list.getTotalSize(), position: 'relative' }}>
-        {list.getVirtualItems().map(({ index, start }) => {
+        {slots.map(({ index, start, slot }) => {
           const place = places[index] as number;
           const row = rows[place] as OutlineRow;
-          const { id, depth, size: below } = row;
-          const isClosed = closed.has(id);
           return (
-            <div
-              key={id}
-              role="row"
-              aria-rowindex={index + 1}
-              aria-level={depth + 1}
-              aria-selected={place === at}
-              {...(below > 0 ? { 'aria-expanded': !isClosed } : {})}
-              tabIndex={-1}
-              className={styles.row}
-              style={{ height, transform: `translateY(${start}px)` }}
-              onClick={() => onChoose(place)}
-            >
-              <div role="gridcell" className={styles.name} style={{ paddingLeft: 8 + Math.min(depth, 24) * 12 }}>
-                {below > 0 ? (
-                  <button
-                    type="button"
-                    tabIndex={-1}
-                    aria-label={isClosed ? 'Open' : 'Close'}
-                    onClick={(event) => {
-                      event.stopPropagation();
-                      onToggle(id, !isClosed);
-                    }}
-                  >
-                    {isClosed ? '▸' : '▾'}
-                  </button>
-                ) : (
-                  <span className={styles.noToggle} />
-                )}
-                <Name row={row} isFound={found.has(id)} />
-                {isClosed && <span className="quiet">({below})</span>}
-              </div>
-              <TimeBar row={row} whole={whole} />
-              <Figures row={row} />
-            </div>
+            <TreeRow
+              key={slot}
+              {...{ row, place, index, height, start, whole, onChoose, onToggle }}
+              isChosen={place === at}
+              isClosed={closed.has(row.id)}
+              isFound={found.has(row.id)}
+            />
           );
         })}
       </div>
     </div>
   );
+});
+
+interface RowProps extends Pick<Props, 'onChoose' | 'onToggle'> {
+  row: OutlineRow;
+  place: number;
+  index: number;
+  /** Pixels. */
+  height: number;
+  start: number;
+  /** Milliseconds of the whole trace. */
+  whole: number;
+  isChosen: boolean;
+  isClosed: boolean;
+  isFound: boolean;
 }
+
+const TreeRow = memo(function TreeRow(props: RowProps) {
+  const { row, place, index, height, start, whole, isChosen, isClosed, isFound, onChoose, onToggle } = props;
+  const { id, depth, size: below } = row;
+  const element = useRowElement(id);
+  return (
+    <div
+      ref={element}
+      role="row"
+      aria-rowindex={index + 1}
+      aria-level={depth + 1}
+      aria-selected={isChosen}
+      {...(below > 0 ? { 'aria-expanded': !isClosed } : {})}
+      tabIndex={-1}
+      className={styles.row}
+      style={{ height, transform: `translateY(${start}px)` }}
+      onClick={() => onChoose(place)}
+    >
+      <div role="gridcell" className={styles.name} style={{ paddingLeft: 8 + Math.min(depth, 24) * 12 }}>
+        {below > 0 ? (
+          <button
+            type="button"
+            tabIndex={-1}
+            aria-label={isClosed ? 'Open' : 'Close'}
+            onClick={(event) => {
+              event.stopPropagation();
+              onToggle(id, !isClosed);
+            }}
+          >
+            {isClosed ? '▸' : '▾'}
+          </button>
+        ) : (
+          <span className={styles.noToggle} />
+        )}
+        <Name row={row} isFound={isFound} />
+        {isClosed && <span className="quiet">({below})</span>}
+      </div>
+      <TimeBar row={row} whole={whole} />
+      <Figures row={row} />
+    </div>
+  );
+});
 
 function Name({ row: { type, name, isFailed }, isFound }: { row: OutlineRow; isFound: boolean }) {
   const text = lineText(name || type, 120);

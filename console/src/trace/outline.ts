@@ -24,7 +24,7 @@ export function outlineRows({ columns }: Pick<TraceOutline, 'columns'>): Outline
   const rows: OutlineRow[] = [];
   columns.id.forEach((id, at) => {
     const parent = columns.parent[at] as number;
-    const duration = known(columns.duration_ns[at]);
+    const duration = figureOf(columns.duration_ns[at]);
     rows.push({
       id,
       type: columns.type[at] as string,
@@ -35,8 +35,8 @@ export function outlineRows({ columns }: Pick<TraceOutline, 'columns'>): Outline
       size: 0,
       start: Number(columns.start_us[at]) / 1_000,
       durationMs: duration === undefined ? undefined : duration / 1e6,
-      tokens: known(columns.num_total_tokens[at]),
-      cost: known(columns.cost[at]),
+      tokens: figureOf(columns.num_total_tokens[at]),
+      cost: figureOf(columns.cost[at]),
       isFailed: columns.failed[at] as boolean,
     });
   });
@@ -49,7 +49,7 @@ export function outlineRows({ columns }: Pick<TraceOutline, 'columns'>): Outline
 }
 
 /** Whole numbers beyond 2^53 arrive as bigints. */
-const known = (figure: number | bigint | null | undefined): number | undefined =>
+const figureOf = (figure: number | bigint | null | undefined): number | undefined =>
   figure === null || figure === undefined ? undefined : Number(figure);
 
 /** Places of the rows that are on the screen: those below a closed one are left out, and those of a hidden kind, not what is below them. */
@@ -65,6 +65,13 @@ export function openPlaces(
     if (closed.has(id)) at += size;
   }
   return places;
+}
+
+/** The ids of those that are closed, when `ids` are closed or opened; the same set where nothing changes. */
+export function folded(closed: ReadonlySet<string>, ids: readonly string[], isClosed: boolean): ReadonlySet<string> {
+  if (ids.every((id) => closed.has(id) === isClosed)) return closed;
+  const opened = new Set(isClosed ? [] : ids);
+  return new Set(isClosed ? [...closed, ...ids] : [...closed].filter((id) => !opened.has(id)));
 }
 
 /** Milliseconds from the first start to the last end. */

@@ -1,11 +1,16 @@
 import { z } from 'zod';
+import { isObject } from '../../wire/isObject.ts';
 import type { ScoreValue } from '../metric.ts';
 import { namedScales, type Scale } from './namedScales.ts';
 
-/** What a judge may answer, and how its answer becomes a value. */
+/** The form of a judge's answer, and how the answer becomes a value. */
 export interface AnswerForm {
   /** The member of the judge's JSON object that holds the verdict. */
   field: string;
+  /** What that member may be called as well, by a judge that does not keep to the name. */
+  otherField?: string;
+  /** The member that holds the reasoning; `explanation` where it is absent. */
+  explanationField?: string;
   /** For the prompt: what the verdict may be. */
   wanted: string;
   /** JSON Schema of the verdict. */
@@ -184,3 +189,63 @@ export function anyOf(labels: readonly string[]): AnswerForm {
     },
   };
 }
+
+/**
+ * True or false of each of `labels`: the value is those that are true, sorted and without repeats. When the list is empty the judge names the labels, as
+ * pairs: models can be held to a schema only where the names of its members are known.
+ */
+export function eachOf(labels: readonly string[]): AnswerForm {
+  const named = new Map(labels.map((label) => [label.toLowerCase(), label]));
+  const isNamed = labels.length > 0;
+  return {
+    field: 'labels',
+    wanted: isNamed
+      ? `an object with true or false for each of ${labels.map((label) => JSON.stringify(label)).join(', ')}`
+      : 'an array of objects, each with "label" (a short label) and "holds" (true or false)',
+    schema: isNamed
+      ? {
+          type: 'object',
+          properties: Object.fromEntries(labels.map((label) => [label, yesNo.schema])),
+          required: [...labels],
+          additionalProperties: false,
+        }
+      : { type: 'array', items: LABELLED },
+    read: (verdict) => {
+      const pairs = pairsIn(verdict)?.map(([label, holds]) => [label.trim(), yesNo.read(holds)] as const);
+      if (!pairs?.every(([label, holds]) => label !== '' && holds !== undefined)) return undefined;
+      const known = pairs.map(([label, holds]) => [isNamed ? named.get(label.toLowerCase()) : label, holds] as const);
+      const spoken = new Set(known.map(([label]) => label));
+      if (isNamed && (spoken.has(undefined) || spoken.size < labels.length)) return undefined;
+      return [...new Set(known.flatMap(([label, holds]) => (holds === true ? [label as string] : [])))].sort();
+    },
+  };
+}
+
+const LABELLED = {
+  type: 'object',
+  properties: { label: { type: 'string' }, holds: { type: 'boolean' } },
+  required: ['label', 'holds'],
+  additionalProperties: false,
+};
+
+/** Labels with what is said of each, as an object or as a list of pairs. */
+function pairsIn(verdict: unknown): [label: string, holds: unknown][] | undefined {
+  if (isObject(verdict)) return Object.entries(verdict);
+  if (!Array.isArray(verdict)) return undefined;
+  const pairs = verdict.flatMap((one): [string, unknown][] =>
+    isObject(one) && typeof one.label === 'string' ? [[one.label, one.holds]] : [],
+  );
+  return pairs.length === verdict.length ? pairs : undefined;
+}
+
+/** True or false of each of so many documents, in their order. */
+export const ofEach = (count: number): AnswerForm => ({
+  field: 'documents',
+  wanted: `an array of ${count} times true or false, one for each document in their order`,
+  schema: { type: 'array', items: yesNo.schema },
+  read: (verdict) => {
+    if (!Array.isArray(verdict) || verdict.length !== count) return undefined;
+    const flags = verdict.map((one) => yesNo.read(one));
+    return flags.every((flag) => typeof flag === 'boolean') ? flags : undefined;
+  },
+});

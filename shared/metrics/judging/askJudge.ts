@@ -4,12 +4,12 @@ import { type JudgeAnswer, type JudgeUsage, NotNow, type Score, type ScoreContex
 import { totalUsage } from '../scoreRecord.ts';
 import type { AnswerForm } from './answerForms.ts';
 import { cutMetadata, type Material } from './material.ts';
-import { readVerdict } from './readVerdict.ts';
+import { readVerdict, reasoningIn } from './readVerdict.ts';
 
 export interface JudgeQuestion {
-  /** What is judged and how, addressed to the judge. */
+  /** Instructions to the judge: what it judges, and how. */
   task: string;
-  /** What the judge looks at. The texts were written by users and models, and none of it is trusted. */
+  /** Texts that the judge looks at. Users and models wrote them, and none is trusted. */
   material: readonly Material[];
   answer: AnswerForm;
   /** False: the verdict alone, without the reasoning before it. */
@@ -42,16 +42,8 @@ export async function askJudge(question: JudgeQuestion, context: ScoreContext): 
     if ('error' in verdict && !verdict.isFinal && context.asksAgain)
       answers.push(await ask(repairPrompt(prompt, first.text, verdict.error, question)));
   } catch (err) {
-    context.signal.throwIfAborted();
-    if (err instanceof NotNow) throw err;
-    const { isOfProvider, isExhausted } = Object(err) as { isOfProvider?: unknown; isExhausted?: unknown };
     const usage = usageOf(answers);
-    return {
-      ...(usage && { usage }),
-      gaveUp: `the judge could not be asked: ${err instanceof Error ? err.message : String(err)}`,
-      ...(isOfProvider === true && { isProviderFailure: true }),
-      ...(isExhausted === true && { isExhausted: true }),
-    };
+    return { ...(usage && { usage }), ...callFailure('the judge', err, context) };
   }
   const { isFinal: _, ...verdict } = { isFinal: undefined, ...readVerdict(answers.at(-1) as JudgeAnswer, question.answer) };
   const cuts = cutMetadata(question.material);
@@ -64,6 +56,18 @@ export async function askJudge(question: JudgeQuestion, context: ScoreContext): 
   };
 }
 
+/** The score where a model could not be asked. @throws the abort of the context's signal, and a `NotNow` */
+export function callFailure(who: string, err: unknown, { signal }: Pick<ScoreContext, 'signal'>): Score & { gaveUp: string } {
+  signal.throwIfAborted();
+  if (err instanceof NotNow) throw err;
+  const { isOfProvider, isExhausted } = Object(err) as { isOfProvider?: unknown; isExhausted?: unknown };
+  return {
+    gaveUp: `${who} could not be asked: ${err instanceof Error ? err.message : String(err)}`,
+    ...(isOfProvider === true && { isProviderFailure: true }),
+    ...(isExhausted === true && { isExhausted: true }),
+  };
+}
+
 /**
  * The prompt: criteria, then the material fenced by a tag that is a hash of the whole material, so that no text inside can close its own fence,
  * then the form of the answer.
@@ -72,7 +76,7 @@ function promptFor({ task, material, answer, explain = true }: JudgeQuestion): s
   const tag = `material-${derivedId(...material.flatMap(({ name, text }) => [name, text])).replaceAll('-', '')}`;
   const fenced = material.map(({ name, text }) => `<${tag} name="${name}">\n${text}\n</${tag}>`).join('\n\n');
   const members = explain
-    ? `"explanation" (a string: your reasoning in at most four sentences, written before you decide) and "${answer.field}" (${answer.wanted})`
+    ? `"${reasoningIn(answer)}" (a string: your reasoning in at most four sentences, written before you decide) and "${answer.field}" (${answer.wanted})`
     : `"${answer.field}" (${answer.wanted})`;
   return (
     `${task}\n\n` +
@@ -94,7 +98,7 @@ function repairPrompt(prompt: string, text: string, problem: string, { answer }:
   );
 }
 
-/** What a judge does not see it must not judge as missing. */
+/** Tells the judge which texts were cut, so that it does not judge the rest as missing. */
 function cutsOf(material: readonly Material[]): string {
   const cuts = material.flatMap(({ name, cut }) => (cut === undefined ? [] : [`- "${name}": ${cut}`]));
   if (cuts.length === 0) return '';
@@ -102,14 +106,14 @@ function cutsOf(material: readonly Material[]): string {
 }
 
 function schemaFor({ answer, explain = true }: JudgeQuestion): Record<string, unknown> {
-  const explanation = explain ? { explanation: { type: 'string' } } : {};
+  const explanation = explain ? { [reasoningIn(answer)]: { type: 'string' } } : {};
   const properties = { ...explanation, [answer.field]: answer.schema };
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
 const usageOf = (answers: readonly JudgeAnswer[]): JudgeUsage | undefined => totalUsage(answers.map(usageOfOne));
 
-const usageOfOne = (answer: JudgeAnswer): JudgeUsage => ({
+export const usageOfOne = (answer: JudgeAnswer): JudgeUsage => ({
   calls: 1,
   model: answer.model,
   inputTokens: answer.inputTokens,

@@ -1,12 +1,13 @@
 import { parsedOrNothing } from '../../json/parseJson.ts';
 import { isBlank } from '../../wire/isBlank.ts';
+import { isObject } from '../../wire/isObject.ts';
 import type { ScoredRecord } from '../metric.ts';
 
 /** A text that a judge is shown, under a name that its task may use. */
 export interface Material {
   name: string;
   text: string;
-  /** What of it is shown, where it was too long to be shown whole. */
+  /** The part that is shown, where the text was too long to be shown whole. */
   cut?: string;
 }
 
@@ -45,7 +46,7 @@ export const datasetInputOf = (record: ScoredRecord): Material | undefined => {
   return found && { ...found, name: 'dataset input' };
 };
 
-/** What was asked and answered, turn by turn: the traces of a session in order, or the one turn that another record is. */
+/** Returns what was asked and answered, turn by turn: the traces of a session in order, or the one turn that another record is. */
 export function transcriptOf(record: ScoredRecord): Material | undefined {
   const turns = (record.traces ?? [record]).map((turn, index) => (cut: Cut) => {
     const input = record.traces ? turn.input : (inputOf(record)?.text ?? null);
@@ -57,6 +58,14 @@ export function transcriptOf(record: ScoredRecord): Material | undefined {
     return said.length > 0 ? `Turn ${index + 1}\n${said.join('\n')}` : '';
   });
   return list('transcript', 'turns', turns);
+}
+
+/** A conversation in which the user speaks more than once: of a session its turns, of another record the messages of its input. Undefined where there is none. */
+export function conversationOf(record: ScoredRecord): Material | undefined {
+  if (record.traces) return record.traces.filter(({ input }) => !isBlank(input)).length > 1 ? transcriptOf(record) : undefined;
+  const messages = isBlank(record.input) ? undefined : parsedOrNothing(record.input);
+  const ofUser = Array.isArray(messages) ? messages.filter((one) => isObject(one) && 'role' in one && one.role === 'user') : [];
+  return ofUser.length > 1 ? ownText('conversation', record.input) : undefined;
 }
 
 /** The steps below the record in order of their start, at any depth. @param kinds only those of these kinds, each with its whole input */
@@ -85,7 +94,7 @@ export function documentMaterial(documents: readonly string[]): Material[] {
   });
 }
 
-/** What was retrieved below the record, or by it. */
+/** Returns what was retrieved below the record, or by it. */
 export function contextOf({ kind, output, outputLength, spans = [] }: ScoredRecord): Material | undefined {
   const found = kind === 'retriever' ? [{ output, outputLength }] : spans.filter((span) => span.kind === 'retriever');
   const texts = found.filter((one) => !isBlank(one.output));

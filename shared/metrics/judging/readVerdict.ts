@@ -22,8 +22,11 @@ function verdictIn(judged: JudgeAnswer, form: AnswerForm): Verdict {
   const none = { error: `the judge gave no verdict: a JSON object with "${form.field}" was asked for` };
   const last = objectsIn(text)
     .flatMap(({ object, before, after }) => {
-      const holder = holderOf(object, form.field);
-      return holder ? [{ holder, before, after }] : [];
+      const [found] = fieldsOf(form).flatMap((field) => {
+        const holder = holderOf(object, field);
+        return holder ? [{ holder, field }] : [];
+      });
+      return found ? [{ ...found, before, after }] : [];
     })
     .at(-1);
   if (last === undefined) {
@@ -32,13 +35,20 @@ function verdictIn(judged: JudgeAnswer, form: AnswerForm): Verdict {
     return text.trim() === '' ? { error: 'the judge gave an empty answer' } : none;
   }
   // What stands inside an object that cannot be read may be a quotation, and a later verdict that cannot be read is the one that counts.
-  if (namesField(last.before, form.field) || namesField(last.after, form.field)) return none;
+  if (fieldsOf(form).some((field) => namesField(last.before, field) || namesField(last.after, field))) return none;
   if (finishReason != null && CUT_OFF.test(finishReason) && last.after.includes('{')) return none;
-  const value = form.read(memberOf(last.holder, form.field));
-  if (value === undefined) return { error: `the judge's "${form.field}" is not ${form.wanted}` };
-  const explanation = memberOf(last.holder, 'explanation');
+  const value = form.read(memberOf(last.holder, last.field));
+  if (value === undefined) return { error: `the judge's "${last.field}" is not ${form.wanted}` };
+  const explanation = memberOf(last.holder, reasoningIn(form));
   return typeof explanation === 'string' && explanation !== '' ? { value, explanation } : { value };
 }
+
+/** What the member that holds the verdict may be called, the name that was asked for first. */
+const fieldsOf = ({ field, otherField }: AnswerForm): string[] => (otherField === undefined ? [field] : [field, otherField]);
+
+/** The member of an answer that holds the reasoning. */
+export const reasoningIn = ({ explanationField = 'explanation' }: Pick<AnswerForm, 'explanationField'>): string =>
+  explanationField;
 
 /** An answer that is the verdict and nothing else, without an object around it: `true`, `"Yes"`, `80%`. Of free texts it could be a refusal. */
 function bareVerdict(
@@ -54,7 +64,9 @@ function bareVerdict(
 const MAX_BARE = 300;
 
 const namesField = (text: string, field: string): boolean =>
-  [...text.matchAll(/["'“‘{,]\s{0,9}([\p{L}_]{1,100})["'”’]?\s{0,9}:/gu)].some(([, name]) => name?.toLowerCase() === field);
+  [...text.matchAll(/["'“‘{,]\s{0,9}([\p{L}\p{N}_-]{1,100})["'”’]?\s{0,9}:/gu)].some(
+    ([, name]) => name?.toLowerCase() === field.toLowerCase(),
+  );
 
 const CUT_OFF = /^(length|max_tokens|max_output_tokens|model_context_window_exceeded)$/i;
 
@@ -81,7 +93,7 @@ function whyNone({ text, finishReason, reasoningTokens, reasoning }: JudgeAnswer
 /** The value of a member, whatever the case of its name; undefined where two names differ in case alone. */
 function memberOf(object: Record<string, unknown>, name: string): unknown {
   if (Object.hasOwn(object, name)) return object[name];
-  const [only, ...others] = Object.keys(object).filter((key) => key.trim().toLowerCase() === name);
+  const [only, ...others] = Object.keys(object).filter((key) => key.trim().toLowerCase() === name.toLowerCase());
   return only === undefined || others.length > 0 ? undefined : object[only];
 }
 

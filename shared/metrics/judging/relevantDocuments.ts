@@ -4,10 +4,17 @@ import type { Score, ScoreContext, ScoredRecord } from '../metric.ts';
 import { NOTHING_RETRIEVED } from '../reasons.ts';
 import type { AnswerForm } from './answerForms.ts';
 import { askJudge } from './askJudge.ts';
+import { judgePrompt } from './judgePrompt.ts';
 import { documentMaterial, inputOf } from './material.ts';
 
 /** Documents that are judged of one record. */
 const MAX_DOCUMENTS = 100;
+
+/** The retrieval below a record, or by it: the documents that a judge is shown, in the order in which they came, and how many more there are. */
+interface Retrieved {
+  documents: string[];
+  left: number;
+}
 
 const Documents = z.array(z.object({ content: z.string() }).loose());
 
@@ -20,20 +27,13 @@ export async function scoreDocuments(
   figure: (relevant: readonly boolean[]) => number,
   context: ScoreContext,
 ): Promise<Score> {
-  const { kind, output, spans = [] } = record;
   const input = inputOf(record);
   if (!input) return { notApplicable: 'the record has no input' };
-  const answers = kind === 'retriever' ? [output] : spans.filter((span) => span.kind === 'retriever').map((span) => span.output);
-  // A retriever inside another gives the same documents, and so may two that are asked alike.
-  const all = [...new Set(answers.flatMap(documentsIn))];
-  const documents = all.slice(0, MAX_DOCUMENTS);
+  const { documents, left } = retrievedBy(record);
   if (documents.length === 0) return { notApplicable: NOTHING_RETRIEVED };
-  const left = all.length - documents.length;
   const score = await askJudge(
     {
-      task:
-        'Decide of each document whether it is relevant: whether it says something that helps to answer the input. A document on the same subject that does not help is not relevant. ' +
-        `The documents are numbered from 1${left > 0 ? `, and ${left} more are not shown` : ''}. Give the numbers of those that are relevant.`,
+      task: judgePrompt('relevantDocuments').task.replace('{{numbering}}', numbering(left)),
       material: [input, ...documentMaterial(documents)],
       answer: numbersUpTo(documents.length),
     },
@@ -42,9 +42,26 @@ export async function scoreDocuments(
   if (!('value' in score)) return score;
   const numbers = new Set((score.value as string[]).map(Number));
   const relevant = documents.map((_, index) => numbers.has(index + 1));
-  const counts = { documents: documents.length, ...(left > 0 ? { documents_left_out: left } : {}) };
-  return { ...score, value: figure(relevant), metadata: { ...score.metadata, relevant_documents: [...numbers], ...counts } };
+  const metadata = { ...score.metadata, relevant_documents: [...numbers], ...countsOf({ documents, left }) };
+  return { ...score, value: figure(relevant), metadata };
 }
+
+export function retrievedBy({ kind, output, spans = [] }: ScoredRecord): Retrieved {
+  const answers = kind === 'retriever' ? [output] : spans.filter((span) => span.kind === 'retriever').map((span) => span.output);
+  // A retriever inside another gives the same documents, and so may two that are asked alike.
+  const all = [...new Set(answers.flatMap(documentsIn))];
+  return { documents: all.slice(0, MAX_DOCUMENTS), left: Math.max(0, all.length - MAX_DOCUMENTS) };
+}
+
+/** How the judge is told to name documents. */
+export const numbering = (left: number): string =>
+  `The documents are numbered from 1${left > 0 ? `, and ${left} more are not shown` : ''}.`;
+
+/** The metadata that a score says of what it was made from. */
+export const countsOf = ({ documents, left }: Retrieved): Record<string, number> => ({
+  documents: documents.length,
+  ...(left > 0 ? { documents_left_out: left } : {}),
+});
 
 function documentsIn(output: string | null): string[] {
   if (isBlank(output)) return [];

@@ -19,10 +19,10 @@ export interface HandlerCall {
   signal: AbortSignal;
 }
 
-/** What a handler answers. Token counts are left out where the endpoint gives none. */
+/** The answer of a handler. Token counts are left out where the endpoint gives none. */
 export interface HandlerAnswer {
   content: string;
-  /** What the model thought before it answered: no part of `content`. */
+  /** Thoughts of the model before its answer. They are no part of `content`. */
   reasoning?: string;
   /** The model's own words where it refused; `content` says it too. */
   refusal?: string;

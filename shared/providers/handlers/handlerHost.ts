@@ -129,7 +129,7 @@ const fetchOfService: typeof fetch = async (input, init = {}) => {
 
 const nameOf = (err: unknown): string => (err instanceof Error ? err.name : 'a value');
 
-/** What was thrown, which may be anything. */
+/** Returns what was thrown, which may be anything. */
 function textOf(err: unknown): string {
   try {
     // Of an object of no class, `String` says that it is one.

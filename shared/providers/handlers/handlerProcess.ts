@@ -47,7 +47,7 @@ export class HandlerDied extends Error {
   }
 }
 
-/** What the handler threw. Its text may hold secrets that the handler was given. */
+/** An error that the handler threw. Its text may hold secrets that the handler was given. */
 export class HandlerThrew extends Error {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
@@ -58,7 +58,7 @@ export class HandlerThrew extends Error {
   }
 }
 
-/** What a handler answered, and how long it took. */
+/** The answer of a handler, and the time it took. */
 export interface HandlerReply {
   answer: HandlerAnswer;
   durationNs: number;
@@ -80,7 +80,7 @@ export class HandlerProcess implements Life {
   private readonly calls = new Map<number, Call>();
   /** Requests that the handler makes now. */
   private readonly requests = new Map<number, AbortController>();
-  /** What failed them, for the error of a call that ends with it. */
+  /** Failures of requests by their number, for the error of a call that ends with one. */
   private readonly requestFailures = new Map<number, unknown>();
   private lastCall = 0;
   private looking: NodeJS.Timeout | undefined;

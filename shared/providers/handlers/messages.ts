@@ -13,7 +13,7 @@ export type ToHandler =
   | { type: 'fetched'; id: number; status: number; headers: [string, string][]; body: Uint8Array }
   | { type: 'fetchFailed'; id: number; name: string; message: string };
 
-/** What a handler process says. A handler has the same channel, and may say anything. */
+/** A message of a handler process. A handler has the same channel, and may send anything. */
 export type FromHandler =
   | { type: 'ready' }
   /** The class cannot be used, and why. */
@@ -25,7 +25,7 @@ export type FromHandler =
   | { type: 'fetch'; id: number; url: string; method: string; headers: [string, string][]; body: string | null }
   | { type: 'abortFetch'; id: number };
 
-/** What a handler threw. */
+/** An error that a handler threw. */
 export interface HandlerFailure {
   type: 'failed';
   id: number;

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { z } from 'zod';
 import type { RunRef } from '../../projects/runs.ts';
+import type { Deleted } from '../../records/eraseRecords.ts';
 import type { RunChange, WrittenRuns } from './embedded/writtenRuns.ts';
 import type { WrittenTraces } from './embedded/writtenTraces.ts';
 
@@ -98,14 +99,20 @@ export interface ClickHouse {
    */
   insertInOrder(steps: readonly (readonly NativeInsert[])[], confirm?: () => Promise<void>): Promise<void>;
   /** @throws ServiceError `Unavailable` (from either promise) when the engine does not take it or cannot carry it out. */
-  deleteFrom(deletion: { table: string; where: string; params?: Record<string, ParamValue> }): RowDeletion;
+  deleteFrom(deletion: {
+    table: string;
+    where: string;
+    params?: Record<string, ParamValue>;
+    /** The records of which it deletes rows: all else that is known stays. Absent: any. */
+    takes?: Deleted;
+  }): RowDeletion;
   /** A statement without a result, such as DDL. */
   command(command: {
     name: string;
     sql: string;
     params?: Record<string, ParamValue>;
     settings?: Record<string, string | number>;
-    /** Whether it leaves the record table as it is: then what is known of the records stays. */
+    /** True when the statement does not change the record table: the store keeps what it knows of the records. */
     keepsRecords?: boolean;
   }): Promise<void>;
   /** @throws ServiceError `Unavailable` when a real query fails, or while the embedded engine does not come back from some other statement. */

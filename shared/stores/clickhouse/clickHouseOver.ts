@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { currentCaller, onBehalfOf } from '../../accounts/currentCaller.ts';
+import { currentCaller, onBehalfOf } from '../../concurrency/currentCaller.ts';
 import { othersArePresent } from '../../concurrency/presentCallers.ts';
 import { together } from '../../concurrency/together.ts';
 import { type ClickHouse, type ClickHouseInsert, type ClickHouseRead, type NativeInsert, SHARED_CORES } from './clickHouse.ts';
@@ -47,8 +47,8 @@ const settingsOfReads = (queryMemoryBytes: number) => ({
   timeout_overflow_mode: 'throw',
   // Four or more LIKEs joined by OR would become one multiSearchAny, for which an empty pattern matches nothing.
   optimize_or_like_chain: 0,
-  // What a page reads is mostly what the page before it read: the narrow columns of the same run, and granules of long texts. A statement over
-  // more than 1 M rows, the engine's own limit, leaves the cache alone, which it would only push through.
+  // A page reads mostly the data of the page before it: narrow columns of the same run, and granules of long texts. A statement over more than
+  // 1 M rows, the engine's own limit, bypasses the cache, from which it would only drop other data.
   use_uncompressed_cache: 1,
 });
 
@@ -76,7 +76,7 @@ class Store implements ClickHouse {
     this.#onHang = onHang;
     this.#onInsert = onInsert;
     // The engine goes on with what the process before this one had submitted, so nothing is known of its runs until that is done.
-    if (transport.isEmbedded) this.#writing(() => this.#untilDeleted(), 'deletes', true).catch(() => {});
+    if (transport.isEmbedded) this.#writing(() => this.#untilDeleted(), { deletes: undefined }, true).catch(() => {});
   }
 
   async query<T>(read: ClickHouseRead<T>): Promise<T[]> {
@@ -146,14 +146,15 @@ class Store implements ClickHouse {
     }
   }
 
-  deleteFrom({ table, where, params }: Parameters<ClickHouse['deleteFrom']>[0]): ReturnType<ClickHouse['deleteFrom']> {
+  deleteFrom({ table, where, params, takes }: Parameters<ClickHouse['deleteFrom']>[0]): ReturnType<ClickHouse['deleteFrom']> {
     const submitted = Promise.withResolvers<void>();
     const carryOut = async () => {
       await this.#transport.command(`DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_deletes_sync = 0`, { ...params });
       submitted.resolve();
       await this.#untilDeleted(table);
     };
-    const gone = this.#writing(carryOut, table === RECORDS || table === MEMBERS ? 'deletes' : [], true).catch((err: unknown) => {
+    const touched = table === RECORDS || table === MEMBERS ? { deletes: takes } : [];
+    const gone = this.#writing(carryOut, touched, true).catch((err: unknown) => {
       throw this.#fault(err, `delete from ${table}`);
     });
     gone.catch(submitted.reject);
@@ -213,12 +214,13 @@ class Store implements ClickHouse {
     });
   }
 
-  /** What was given up may still be written at any time, by a deletion also when its statement has ended: it stays under way. */
+  /** A write that was given up may still happen at any time, and one of a deletion also after its statement ended: the write stays under way. */
   async #writing(write: () => Promise<unknown>, touched: Touched, goesOn: boolean): Promise<void> {
     const waiting = this.written?.mayBegin(touched);
     if (waiting) await waiting;
     const end = this.written?.begin(touched);
-    const resume = typeof touched === 'string' ? this.writtenTraces?.pause() : undefined;
+    const deletes = touched === 'any' ? { deletes: undefined } : 'deletes' in touched && touched;
+    const resume = deletes ? this.writtenTraces?.pause(deletes.deletes) : undefined;
     try {
       await write();
       end?.('stored');
@@ -244,7 +246,7 @@ class Store implements ClickHouse {
   }
 
   /**
-   * Whether the engine may be asked by several callers at once: no statement takes all cores then. Beside three loops of a scan on two cores a small
+   * True when several callers may use the engine at once; then no statement takes all cores. Beside three loops of a scan on two cores a small
    * statement took 11 ms instead of 16 to 20 (p95), and as many scans were done.
    */
   #isShared(): boolean {
@@ -257,7 +259,7 @@ class Store implements ClickHouse {
   }
 
   #fault(err: unknown, name: string): unknown {
-    // What the embedded engine throws lacks the fields that the client gives an error.
+    // Errors of the embedded engine lack the fields that the client gives an error.
     if (!(err instanceof StatementHangs)) return asServiceError(clickHouseError(err), name);
     this.#onHang?.(name, err);
     return unavailable(err);

@@ -1,4 +1,4 @@
-import { currentCaller } from '../../accounts/currentCaller.ts';
+import { currentCaller } from '../../concurrency/currentCaller.ts';
 
 /**
  * Lets a number of statements run at once, of one caller only a share of them. Callers that wait are let in one after the other, each with the oldest
@@ -34,7 +34,7 @@ export class FairTurns {
   /** Waits for a turn. @returns what ends it */
   async take(): Promise<() => void> {
     const caller = currentCaller();
-    // Who waits already is not overtaken: a turn that ends is given to one of them at once.
+    // A new caller does not overtake those that wait: a turn that ends goes to one of them at once.
     if (this.#taken < this.#size && this.#ofCaller(caller) < this.#share) this.#count(caller, 1);
     else {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -38,7 +38,7 @@ export class StatementHangs extends Error {
 }
 
 export interface StatementEnd {
-  /** Who runs the statement, for the error. */
+  /** The name of the engine that runs the statement, for the error. */
   engine: string;
   /** Seconds that a cancelled statement has to come back. */
   cancelSeconds: number;
@@ -49,8 +49,8 @@ export interface StatementEnd {
 }
 
 /**
- * What `work` gives, a statement. Past its time it is cancelled and not repeated: what comes of it then is its outcome, that of a write that has just been
- * done included.
+ * Returns the result of the statement `work`. After `seconds` the statement is cancelled and not repeated; its outcome counts all the same, for
+ * instance that of a write that ended just then.
  * @param signal cancels it before its time, and its reason is thrown whatever comes of the statement
  * @throws StatementHangs when it takes longer than `seconds`, or does not come back from its cancellation
  */
@@ -111,7 +111,7 @@ export class HungStatements {
   }
 
   /**
-   * What `work` gives, a statement of the session with this tag.
+   * Returns the result of `work`, a statement of the session with this tag.
    * @param onCancel hears that the session may not be used again: the engine may end whatever runs in it, also later
    * @throws StatementHangs when it takes longer than `seconds`
    */
@@ -156,7 +156,7 @@ export class HungStatements {
   };
 }
 
-/** Whether `work` ends in this time and before the signal, well or not. */
+/** True when `work` settles, well or not, within these seconds and before the signal. */
 function settles(work: Promise<unknown>, seconds: number, signal?: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const giveUp = () => resolve(false);

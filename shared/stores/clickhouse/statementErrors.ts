@@ -14,7 +14,7 @@ const tooExpensive = new Set([
   'TOO_DEEP_AST',
   'QUERY_IS_TOO_LARGE',
 ]);
-/** What was too much, where it is not time, and what helps. */
+/** Names the limit that a statement exceeded, other than its time, and the remedy. */
 const limitOf: Readonly<Record<string, [limit: string, help: string]>> = {
   MEMORY_LIMIT_EXCEEDED: ['memory', 'narrow its filters or sort by created_at'],
   TOO_MANY_ROWS_OR_BYTES: ['result', 'ask for fewer records at a time, or for fewer columns'],
@@ -29,7 +29,7 @@ const busy = new Set([
   'CANNOT_SCHEDULE_TASK',
   'CANNOT_ALLOCATE_MEMORY',
 ]);
-/** What the engine says where the system lets it not use a file; the reason is in the message. */
+/** The engine throws these when the system does not let it use a file; the message has the reason. */
 const ofFiles = new Set([
   'NOT_ENOUGH_SPACE',
   'CANNOT_OPEN_FILE',
@@ -85,9 +85,9 @@ const refused = new Set([
   'TOO_DEEP_RECURSION',
   'TOO_LARGE_STRING_SIZE',
 ]);
-/** What the system says of a process that it gives no more memory; the engine has no type for it. */
+/** The system's words for a process that gets no more memory; the engine has no error type for it. */
 const noMemory = /std::bad_alloc|Cannot allocate memory/i;
-/** What a proxy before the server says in its place. */
+/** A proxy in front of the server answers one of these in its place. */
 const ofProxy = /^\s*$|Bad Gateway|Service (Temporarily )?Unavailable|Gateway Time-?out/i;
 
 /** A failure of the engine as the client's own `ClickHouseError` with `code` and `type`, as a server's would be; any other as it is. */
@@ -97,7 +97,10 @@ export function clickHouseError(err: unknown): unknown {
   return parsed.constructor === Error ? err : Object.assign(parsed, { cause: err });
 }
 
-/** What a caller can understand, as ServiceError; everything else is our own fault and stays as it is. The engine's text never reaches a message: it may hold values. */
+/**
+ * Turns an error that a caller can act on into a ServiceError; any other error is our own fault and stays as it is.
+ * The engine's text never reaches a message, because it may hold values.
+ */
 export function asServiceError(err: unknown, name: string): unknown {
   if (!(err instanceof Error)) return err;
   // The client has a class for each of its builds, so what counts are the fields.
@@ -128,7 +131,7 @@ export function asServiceError(err: unknown, name: string): unknown {
   return unreachable ? unavailable(err) : err;
 }
 
-/** What an insert throws when a value of it is refused for good; undefined for other errors. */
+/** Returns the error of an insert that the engine refuses for good because of a value; undefined for other errors. */
 export function refusedValue(err: unknown): ServiceError | undefined {
   const { type } = err as { type?: unknown };
   if (typeof type !== 'string' || !refused.has(type)) return undefined;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { About, FoundAbout } from '../../accounts/accountStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
-import type { Row } from './connect.ts';
+import type { Row } from './database.ts';
 
 /** The strongest role of a user in project `p`, by name or through a group; null for none. @param userId SQL */
 export const membershipOf = (userId: string): string => `(

@@ -25,7 +25,7 @@ import {
   textCondition,
   timeCondition,
 } from './conditions.ts';
-import type { Database, Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
 import {
   byChange,
   byCreation,

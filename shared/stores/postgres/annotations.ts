@@ -7,7 +7,7 @@ import type { NamedTemplate } from '../../records/annotationReads.ts';
 import { MAX_QUEUE_RECORDS, StoredConstraints } from '../../wire/annotations.ts';
 import { annotationQueues, Ids, lockQueue, Total } from './annotationQueues.ts';
 import { createBinder, where } from './conditions.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { missingReference } from './missingReference.ts';
 import { TimeRow } from './userInfo.ts';
 

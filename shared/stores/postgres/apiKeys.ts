@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { AccountStore, NewApiKey } from '../../accounts/accountStore.ts';
-import { projectRoles } from '../../wire/accounts.ts';
+import { keyRoles } from '../../accounts/permissions.ts';
 import { aboutColumns, aboutJoin, aboutValues, readAbout } from './about.ts';
-import type { Database, Queries, Row } from './connect.ts';
+import type { Database, Queries, Row } from './database.ts';
 import { byCreation, listedItems } from './listScan.ts';
 import { LoginRow } from './logins.ts';
 import { missingReference } from './missingReference.ts';
@@ -16,7 +16,7 @@ const ApiKeyRow = z
     truncated: z.string(),
     description: z.string(),
     project_id: z.string().nullable(),
-    project_role: z.enum(projectRoles).nullable(),
+    project_role: z.enum(keyRoles).nullable(),
     expires_at: z.date().nullable(),
     last_used: z.date().nullable(),
     created_at: z.date(),

@@ -3,7 +3,7 @@ import type { AssetKind, AssetSource, AssetViewer } from '../../assets/assetAcce
 import { inPieces } from '../../concurrency/inPieces.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import { type Binder, createBinder, looksUp } from './conditions.ts';
-import type { Database, Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
 import { byName, type Listing, listedValues } from './listScan.ts';
 import { usedScorers } from './scorerSettings.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 
 /** Milliseconds between two attempts to reach the server. */
 const RETRY_MS = 100;
@@ -15,18 +15,19 @@ interface Broken {
 
 /**
  * Ends on the server the transactions whose connections broke. Behind a router that dropped a connection the server does not hear of it, and the locks
- * would be held until the transaction has idled too long. A process number that was given anew is that of a younger connection.
+ * would be held until the transaction has idled too long. A process number that was given anew is that of a younger connection. It has a connection of
+ * its own: all those of the pool may wait for the locks that it is to free.
  */
 export class BrokenTransactions {
-  readonly #run: (sql: string, params: unknown[]) => Promise<unknown>;
+  readonly #server: pg.ClientConfig;
   readonly #endedByThemselvesMs: number;
   readonly #connectedAt = new WeakMap<object, number>();
   #broken: Broken[] = [];
   #isEnding = false;
 
-  /** @param endedByThemselvesMs milliseconds after which the server ends them without us */
-  constructor(run: (sql: string, params: unknown[]) => Promise<unknown>, endedByThemselvesMs: number) {
-    this.#run = run;
+  /** @param endedByThemselvesMs milliseconds after which the server ends them without us: a statement's longest wait for a lock, and the idling after it */
+  constructor(server: pg.ClientConfig, endedByThemselvesMs: number) {
+    this.#server = server;
     this.#endedByThemselvesMs = endedByThemselvesMs;
   }
 
@@ -50,7 +51,10 @@ export class BrokenTransactions {
       const those = this.#broken;
       const ages = those.map(({ connectedAt }) => now - connectedAt - SLACK_MS);
       try {
-        await this.#run(SQL, [those.map(({ processId }) => processId), ages]);
+        await this.#end(
+          those.map(({ processId }) => processId),
+          ages,
+        );
         this.#broken = this.#broken.filter((one) => !those.includes(one));
       } catch {
         this.#broken = this.#broken.filter(({ brokeAt }) => now - brokeAt < this.#endedByThemselvesMs);
@@ -58,6 +62,18 @@ export class BrokenTransactions {
       }
     }
     this.#isEnding = false;
+  }
+
+  async #end(processIds: number[], ages: number[]): Promise<void> {
+    const client = new pg.Client(this.#server);
+    // It may break, too: the attempt fails, and is made once more.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.query(SQL, [processIds, ages]);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
-import type { Database, Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
 import { listedItems, timeKey } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
 import { isVisibleGroup } from './userGroups.ts';
@@ -46,7 +46,7 @@ const GroupCollaboratorRow = z
 const userColumns = 'c.id, c.role, c.created_at, u.id AS user_id, u.email, u.first_name, u.last_name';
 const groupColumns = 'c.id, c.role, c.created_at, g.id AS group_id, g.name AS group_name';
 
-/** Who a project, or an asset of one kind, is shared with: the tables `<kind>_users` and `<kind>_groups`. */
+/** Keeps the users and groups with whom a project, or an asset of one kind, is shared: the tables `<kind>_users` and `<kind>_groups`. */
 export function collaboratorStore(database: Database, kind: 'project' | AssetKind): CollaboratorStore {
   const users = `${kind}_users`;
   const groups = `${kind}_groups`;

@@ -1,3 +1,6 @@
+import type { z } from 'zod';
+import type { LogStreamFilter } from '../../wire/projects.ts';
+
 /** Collects the values of one statement; `bind` gives the placeholder that stands for a value in its text. */
 export interface Binder {
   readonly values: unknown[];
@@ -75,6 +78,24 @@ export function numberCondition(
   const [first = 0, last = 0] = values;
   if (operator === 'between') return `${column} BETWEEN ${bind(first, 'float8')} AND ${bind(last, 'float8')}`;
   return `${column} ${comparisonSql[operator]} ${bind(first, 'float8')}`;
+}
+
+/** A condition on a column that every run has; `r` is the table of runs. */
+export function runCondition(filter: z.output<typeof LogStreamFilter>, bind: Bind): string {
+  switch (filter.name) {
+    case 'id':
+      return idCondition('r.id', filter, bind);
+    case 'created_by':
+      return idCondition('r.created_by', filter, bind);
+    case 'name':
+      return textCondition('r.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
+    case 'created_at':
+      return timeCondition('r.created_at', filter, bind);
+    case 'updated_at':
+      return timeCondition('r.updated_at', filter, bind);
+    default:
+      return filter satisfies never;
+  }
 }
 
 /**

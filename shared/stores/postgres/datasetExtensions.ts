@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Extension, ExtensionRequest, ExtensionStore, GeneratedRow } from '../../datasetExtensions/extension.ts';
 import { storableText } from '../../datasetExtensions/storableText.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { missingReference } from './missingReference.ts';
 
 const ExtensionRow = z
@@ -40,7 +40,7 @@ export const postgresDatasetExtensions = (database: Database): ExtensionStore =>
     );
   },
   async end(datasetId, state, message) {
-    // What a model said may be part of the message.
+    // The message may quote the answer of a model, which can contain any character.
     await database.query(`UPDATE dataset_extensions SET state = $2, message = $3 WHERE dataset_id = $1 AND state = 'running'`, [
       datasetId,
       state,

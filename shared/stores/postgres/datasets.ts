@@ -3,7 +3,8 @@ import type { Dataset, DatasetStore, DatasetVersion, NewDatasetVersion } from '.
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { addOwner, listedNames, markDeleted } from './assetAccess.ts';
-import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
+import { isUniqueViolation } from './databaseErrors.ts';
 import { datasetListing } from './datasetQuery.ts';
 import { countListed, listedItems } from './listScan.ts';
 import { missingReference } from './missingReference.ts';

@@ -4,7 +4,7 @@ import type { ExperimentGroup, ExperimentGroupStore, GroupChoice } from '../../e
 import { SYSTEM_GROUP } from '../../experiments/groups.ts';
 import { newId } from '../../identifiers/ids.ts';
 import { UserInfo } from '../../wire/datasets.ts';
-import type { Database, Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
 import { byCreation, fewIds, type Listing, listedItems, slices } from './listScan.ts';
 import { userInfoSql } from './userInfo.ts';
 

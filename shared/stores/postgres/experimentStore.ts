@@ -4,14 +4,15 @@ import type { ExperimentAggregates } from '../../experiments/aggregates.ts';
 import { type LoggedMetrics, runStates } from '../../experiments/experiment.ts';
 import type { BaselinePick, Experiment, ExperimentStore, NewExperiment } from '../../experiments/experimentStore.ts';
 import type { SelectedRows } from '../../experiments/rowSelection.ts';
-import { gateStatuses } from '../../gate/gateDecision.ts';
 import { UserInfo } from '../../wire/datasets.ts';
+import { GateStatus } from '../../wire/experimentGate.ts';
 import { type MetricScale, noScale } from '../../wire/metricScale.ts';
 import { createBinder } from './conditions.ts';
-import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
+import { isUniqueViolation } from './databaseErrors.ts';
 import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
 import { experimentListing } from './experimentQuery.ts';
-import { type Listing, listedIds, slices } from './listScan.ts';
+import { countListed, type Listing, listedIds, slices } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
 import { inOrder } from './pageOf.ts';
 import { ranksIn } from './ranks.ts';
@@ -28,7 +29,7 @@ const ExperimentRow = z
     series: z.string(),
     approved_at: z.date().nullable(),
     approved_by: z.string().nullable(),
-    gate_status: z.enum(gateStatuses).nullable(),
+    gate_status: GateStatus.nullable(),
     gated_at: z.date().nullable(),
     task_type: z.literal([16, 17]),
     created_at: z.date(),
@@ -218,6 +219,7 @@ export function postgresExperiments(database: Database): ExperimentStore {
       const { items: ids, hasMore } = await listedIds(database, experimentListing(projectId, query), page);
       return { items: await inPieces(ids, (piece) => byIds(database, projectId, piece)), hasMore };
     },
+    count: (projectId, query) => countListed(database, experimentListing(projectId, query)),
     ids: async (projectId) => (await listedIds(database, experimentListing(projectId, { filters: [] }), undefined)).items,
     byIds: (projectId, ids) => byIds(database, projectId, ids),
     async lastFinished(projectId, { tag, name, pick }, except) {

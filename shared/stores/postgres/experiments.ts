@@ -14,7 +14,7 @@ import type { RowSelection, SelectedRows } from '../../experiments/rowSelection.
 import type { RunLedger } from '../../experiments/runLedger.ts';
 import type { OrdinalRange } from '../../experiments/workflow.ts';
 import { newWorkflowId } from '../../experiments/workflowId.ts';
-import type { Database, Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
 import { AT_REST, noteOutdatedSql } from './outdatedAggregates.ts';
 import { saveRunSettings } from './scorers.ts';
 
@@ -125,7 +125,11 @@ export function postgresRunLedger(database: Database): RunLedger {
         if (!run || started.length === 0) return run && { run, started: false };
         await tx.query('DELETE FROM rerun_rows WHERE run_id = $1', [experimentId]);
         if (definition.chosen) await insertChosen(tx, experimentId, definition.chosen);
-        if (change?.scorers) await saveRunSettings(tx, run.projectId, experimentId, { scorers: [...change.scorers] });
+        if (change?.scorers || change?.segmentFilters)
+          await saveRunSettings(tx, run.projectId, experimentId, {
+            ...(change.scorers ? { scorers: [...change.scorers] } : {}),
+            ...(change.segmentFilters ? { segmentFilters: [...change.segmentFilters] } : {}),
+          });
         const workflowId = newWorkflowId(run, run.workflowNumber);
         await tx.query('UPDATE experiments SET workflow_id = $2 WHERE run_id = $1', [experimentId, workflowId]);
         return { run: { ...run, workflowId }, started: true };
@@ -201,7 +205,7 @@ export function postgresRunLedger(database: Database): RunLedger {
     },
 
     async setAggregates(experimentId, aggregates) {
-      // What is being computed beside this may be older than it.
+      // A computation that is under way may have read older values than these: it loses its claim.
       await database.query(
         `WITH lost AS (UPDATE outdated_aggregates SET claim = NULL, free_at = clock_timestamp() WHERE run_id = $1 AND claim IS NOT NULL)
          UPDATE experiments SET aggregates = $2::jsonb WHERE run_id = $1 AND ${AT_REST}`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FrozenMetricStore } from '../../scoring/frozenMetrics.ts';
-import type { Database, Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
 import { missingReference } from './missingReference.ts';
 
 const FrozenRow = z

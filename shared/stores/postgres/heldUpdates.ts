@@ -6,7 +6,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { OnRecordsDeleted } from '../../records/eraseRecords.ts';
 import type { ForgetHeldUpdates, HeldUpdate, HeldUpdates, HeldUpdateUsage, StoredHeldUpdate } from '../../records/heldUpdates.ts';
 import type { RecordUpdate } from '../../records/recordChange.ts';
-import type { Database, Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
 
 const HeldRow = z
   .object({ number: z.number(), record_id: z.string(), kind: z.enum(['trace', 'span']), change: z.string() })
@@ -32,7 +32,7 @@ export interface HeldUpdateLimits {
   bytes: number;
 }
 
-/** What updates take up, or may. */
+/** Updates and bytes: those that are taken up, or those that are allowed. */
 type Room = HeldUpdateLimits;
 
 interface NewRow {
@@ -42,13 +42,13 @@ interface NewRow {
   bytes: number;
 }
 
-/** What these rows need beyond what is free, but for those that would not fit into an empty project. */
+/** Returns the room that the rows need beyond the free one. Rows that would not fit into an empty project are left out. */
 function lacking(rows: readonly NewRow[], free: Room, limits: Room): Room {
   const sizes = rows.map(({ bytes }) => bytes).filter((bytes) => bytes <= limits.bytes);
   return { updates: sizes.length - free.updates, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) - free.bytes };
 }
 
-/** Of the updates that may be dropped, the oldest ones that come to so much. */
+/** Returns the oldest updates that may be dropped, as many as make this much room. */
 async function oldest(queries: Queries, projectId: string, { updates, bytes }: Room): Promise<z.output<typeof SizeRow>[]> {
   if (updates <= 0 && bytes <= 0) return [];
   const rows = await queries.query(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Job, JobStore } from '../../experiments/experimentStore.ts';
 import { SCORER_JOB } from '../../wire/jobs.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { missingReference } from './missingReference.ts';
 
 const JobRow = z

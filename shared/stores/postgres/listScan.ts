@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PageOf } from '../../accounts/accountStore.ts';
 import { freeTurn } from '../../concurrency/freeTurn.ts';
 import { inPieces } from '../../concurrency/inPieces.ts';
-import type { Database, Row } from './connect.ts';
+import type { Database, Row } from './database.ts';
 import { idOf, inOrder, pageFrom, rowsFor } from './pageOf.ts';
 
 /** A list of rows of one table. Its texts are SQL over `alias`, and over what `joins` adds to it. */

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import type { WithLocks } from '../../records/recordStore.ts';
 import { LocksLost, LocksTaken } from '../../records/writeLocks.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { readRunStates, runStatesSql } from './runStates.ts';
 
 /**

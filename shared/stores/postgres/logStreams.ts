@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
 import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/projectStore.ts';
-import { type Binder, conditionsOf, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
-import { type Database, isUniqueViolation } from './connect.ts';
+import { conditionsOf, createBinder, runCondition } from './conditions.ts';
+import type { Database } from './database.ts';
+import { isUniqueViolation } from './databaseErrors.ts';
 import { byCreation, byName, type Listing, listedItems, orderedBy, timeKey } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
 
@@ -26,23 +27,6 @@ const LogStreamRow = z
     }),
   );
 
-function condition(filter: LogStreamQuery['filters'][number], bind: Binder['bind']): string {
-  switch (filter.name) {
-    case 'id':
-      return idCondition('r.id', filter, bind);
-    case 'created_by':
-      return idCondition('r.created_by', filter, bind);
-    case 'name':
-      return textCondition('r.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
-    case 'created_at':
-      return timeCondition('r.created_at', filter, bind);
-    case 'updated_at':
-      return timeCondition('r.updated_at', filter, bind);
-    default:
-      return filter satisfies never;
-  }
-}
-
 const nameTaken = (err: unknown): never => {
   if (isUniqueViolation(err, 'runs_log_stream_name'))
     throw new ServiceError('Conflict', 'the project has a log stream of this name already', { cause: err });
@@ -53,7 +37,7 @@ const nameTaken = (err: unknown): never => {
 export function postgresLogStreams(database: Database): LogStreamStore {
   const listing = (projectId: string, query: LogStreamQuery): Listing => {
     const { bind, values } = createBinder();
-    const { within, conditions } = conditionsOf(query.filters, (filter) => condition(filter, bind));
+    const { within, conditions } = conditionsOf(query.filters, (filter) => runCondition(filter, bind));
     const walks = { created_at: byCreation, name: byName };
     return {
       table: 'runs',

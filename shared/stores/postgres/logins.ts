@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AccountStore, Login, LoginSession } from '../../accounts/accountStore.ts';
 import { userRoles } from '../../wire/accounts.ts';
 import { aboutColumns, aboutJoin, aboutValues, readAbout } from './about.ts';
-import type { Database, Queries, Row } from './connect.ts';
+import type { Database, Queries, Row } from './database.ts';
 import { pageOf } from './pageOf.ts';
 
 type Logins = Pick<
@@ -125,7 +125,7 @@ export function postgresLogins(database: Database): Logins {
       return row && { login: LoginRow.parse(row), about: readAbout(row) };
     },
     async noteSession({ id, userId, address, userAgent, expiresAt }) {
-      // What was ended while it was refreshed does not come back.
+      // A session that was ended while its token was refreshed does not come back.
       await database.query(
         `INSERT INTO login_sessions AS s (id, user_id, address, user_agent, expires_at)
          SELECT $1::uuid, $2::uuid, $3::text, $4::text, $5::timestamptz

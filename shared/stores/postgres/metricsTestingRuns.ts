@@ -1,5 +1,5 @@
 import type { OpenMetricsTesting } from '../../projects/openRun.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { missingReference } from './missingReference.ts';
 
 /** Metrics-testing runs: opened by their first ingest, several of which may come at once. The id of a deleted run opens none. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LeasedRow, OfferedRows } from '../../experiments/offeredRows.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 
 const Leased = z.object({ ordinal: z.number(), attempt: z.number() });
 

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { OutdatedAggregates } from '../../experiments/outdatedAggregates.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 
 /** Experiments of which no run goes on. */
 export const AT_REST = "state NOT IN ('requested', 'running', 'paused')";
-/** Whoever dies over a computation is waited for so long. */
+/** A claim to a computation expires after this time, so that another process takes over from one that died. */
 const CLAIMED_FOR = "interval '60 seconds'";
 /** A note holds for the writes of its process so long: a stream of small ones makes one in this time. */
 const NOTE_GOOD_MS = 15_000;
@@ -17,7 +17,7 @@ const NOTE_GOOD_MS = 15_000;
 const LONGEST_WRITE = "interval '150 seconds'";
 const MAX_KNOWN_RUNS = 10_000;
 
-/** What a process need not ask before each of its writes: which runs are no experiments, for ever, and which it has noted a moment ago. */
+/** Remembers the runs about which a process need not ask before each write: those that are never experiments, and those that it noted a moment ago. */
 export class NotedRuns {
   readonly #others = new Set<string>();
   readonly #notedAt = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Page, PageOf } from '../../accounts/accountStore.ts';
-import type { Queries, Row } from './connect.ts';
+import type { Queries, Row } from './database.ts';
 
 /** Rows to read for a page of `limit`: one more, which says whether others follow. Counting all of them would read all. */
 export const rowsFor = (limit: number): number => limit + 1;

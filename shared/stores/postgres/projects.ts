@@ -24,7 +24,7 @@ import {
   textCondition,
   timeCondition,
 } from './conditions.ts';
-import type { Database, Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
 import { byCreation, byName, countListed, fewIds, type Listing, listedItems, orderedBy, timeKey } from './listScan.ts';
 
 const ProjectColumns = z.object({

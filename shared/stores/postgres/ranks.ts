@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { fewIds, type Listing, slices } from './listScan.ts';
 
 const Better = z.array(z.object({ group_id: z.string(), place: z.number(), count: z.number() }));

@@ -6,7 +6,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { DeletionRequest, DeletionRequests } from '../../records/delete.ts';
 import type { AttendedDeletion } from '../../records/deletionAttendance.ts';
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { NotedRuns, noteOutdatedSql } from './outdatedAggregates.ts';
 import { readRunStates, runStatesSql } from './runStates.ts';
 
@@ -89,7 +89,7 @@ export function postgresErasures(database: Database): ErasureNotes {
   };
 }
 
-/** What was deleted of an experiment while its workflow ran. */
+/** Finds the traces of an experiment that were deleted while its workflow ran. */
 export const postgresDeletedRows =
   (database: Database): DeletedRowDeps['deleted'] =>
   async ({ experimentId, workflowNumber }, traceIds) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Retention, RetentionStore } from '../../projects/retention.ts';
-import type { Database, Row } from './connect.ts';
+import type { Database, Row } from './database.ts';
 
 const RetentionRow = z
   .object({ retention_days: z.number().nullable(), expired_before: z.string().nullable() })

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { type RunRef, runKinds } from '../../projects/runs.ts';
 import type { RunStates } from '../../records/recordStore.ts';
-import type { Row } from './connect.ts';
+import type { Row } from './database.ts';
 
 const StateRow = z.object({
   project_id: z.string(),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
 import type { RunTag, RunTagStore } from '../../experiments/experimentStore.ts';
-import { type Database, isUniqueViolation } from './connect.ts';
+import type { Database } from './database.ts';
+import { isUniqueViolation } from './databaseErrors.ts';
 import { missingReference } from './missingReference.ts';
 
 export const RunTagRow = z

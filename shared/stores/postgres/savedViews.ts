@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
 import type { NewView, SavedView, SavedViewStore } from '../../views/savedViews.ts';
 import type { SavedViewContent } from '../../wire/savedViews.ts';
-import { type Database, isUniqueViolation } from './connect.ts';
+import type { Database } from './database.ts';
+import { isUniqueViolation } from './databaseErrors.ts';
 import { missingReference } from './missingReference.ts';
 
 const SavedViewRow = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { type Listing, listedValues, slices } from './listScan.ts';
 
 /** The settings of the runs of a project, each with every scorer `config` in them. */

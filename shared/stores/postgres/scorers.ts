@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { foldCase } from '../../identifiers/foldCase.ts';
 import type { RunScorerSettings, Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from '../../scorers/scorer.ts';
 import {
+  ChainAggregation,
   ChainPollTemplate,
+  CodeScoreType,
   CreateScorerRequest,
   InputType,
   OutputType,
@@ -10,12 +12,14 @@ import {
   ScorerType,
   SegmentFilter,
 } from '../../wire/scorers.ts';
+import { TunedInputType, TunedOutputType } from '../../wire/scorerVersions.ts';
 import { markDeleted } from './assetAccess.ts';
 import { createBinder, textCondition } from './conditions.ts';
-import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import type { Database, Queries } from './database.ts';
+import { isUniqueViolation } from './databaseErrors.ts';
 import { type Listing, listedItems, timeKey } from './listScan.ts';
-import { pageFrom, rowsFor } from './pageOf.ts';
 import { newestSettings } from './scorerSettings.ts';
+import { namedColumns, versionColumns, versionTable } from './versionTable.ts';
 
 const JudgeDefinitionRow = z.object({
   template: ChainPollTemplate,
@@ -28,27 +32,29 @@ const JudgeDefinitionRow = z.object({
   explain: z.boolean(),
   outputType: OutputType,
   inputType: InputType.nullable(),
+  tuned: z
+    .object({
+      loraTaskId: z.number(),
+      loraWeightsPath: z.string().nullable(),
+      executor: z.string().nullable(),
+      inputType: TunedInputType.nullable(),
+      outputType: TunedOutputType.nullable(),
+    })
+    .optional(),
+});
+
+const CodeDefinitionRow = z.object({
+  code: z.string(),
+  scoreType: CodeScoreType,
+  nodeTypes: z.array(z.string()),
+  outputType: OutputType,
+  aggregates: z.boolean(),
+  chainAggregation: ChainAggregation.nullable(),
 });
 
 const VersionRow = z
-  .object({
-    id: z.string(),
-    scorer_id: z.string(),
-    version: z.number(),
-    definition: JudgeDefinitionRow,
-    created_by: z.string(),
-    created_at: z.coerce.date(),
-  })
-  .transform(
-    (row): ScorerVersion => ({
-      id: row.id,
-      scorerId: row.scorer_id,
-      version: row.version,
-      definition: row.definition,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-    }),
-  );
+  .object({ ...versionColumns, definition: z.union([CodeDefinitionRow, JudgeDefinitionRow]) })
+  .transform((row): ScorerVersion => namedColumns(row));
 
 const DefinitionRow = CreateScorerRequest.omit({
   id: true,
@@ -87,6 +93,10 @@ const ScorerRow = z
       deleted: row.deleted,
     }),
   );
+
+const UseRow = z
+  .object({ project_id: z.string(), log_streams: z.int(), experiments: z.int() })
+  .transform(({ project_id, log_streams, experiments }) => [project_id, { logStreams: log_streams, experiments }] as const);
 
 const SettingsRow = z
   .object({ scorers: z.array(ScorerConfig), segment_filters: z.array(SegmentFilter).nullable() })
@@ -130,10 +140,7 @@ async function takeName(
 }
 
 export function scorerStore(database: Database): ScorerStore {
-  const versionWhere = async (where: string, params: unknown[]) => {
-    const row = await database.maybeOne(`SELECT * FROM scorer_versions WHERE ${where}`, params);
-    return row && VersionRow.parse(row);
-  };
+  const versions = versionTable(database, 'scorer_versions', 'definition', VersionRow);
   return {
     insert: (scorer) =>
       database.transaction(async (tx) => {
@@ -189,35 +196,59 @@ export function scorerStore(database: Database): ScorerStore {
         throw err;
       }
     },
+    async setScope(id, { organization, projectIds }) {
+      try {
+        return await database.transaction(async (tx) => {
+          const row = await tx.maybeOne('SELECT name FROM scorers WHERE id = $1 AND deleted_at IS NULL FOR UPDATE', [id]);
+          if (!row || !(await takeName(tx, { id, name: z.string().parse(row.name), organization, projectIds }))) return false;
+          await tx.query(
+            `UPDATE scorers SET organization = $2, project_ids = $3, updated_at = now(),
+               definition = definition || jsonb_build_object('is_global', $2::boolean) WHERE id = $1`,
+            [id, organization, projectIds],
+          );
+          return true;
+        });
+      } catch (err) {
+        if (isUniqueViolation(err, 'scorers_name')) return false;
+        throw err;
+      }
+    },
+    async usedIn(id, versionId) {
+      const { bind, values } = createBinder();
+      const scorer = `${bind(JSON.stringify([{ id }]), 'text')}::jsonb`;
+      // A config without a version computes with the default one.
+      const ofVersion =
+        versionId === undefined
+          ? ''
+          : `AND EXISTS (SELECT FROM jsonb_array_elements(s.scorers) config
+               WHERE config ->> 'id' = ${bind(id, 'text')}
+                 AND coalesce(config #>> '{scorer_version,id}',
+                   (SELECT default_version_id::text FROM scorers WHERE id = ${bind(id, 'uuid')})) = ${bind(versionId, 'text')})`;
+      const rows = await database.query(
+        `SELECT s.project_id, count(*) FILTER (WHERE r.kind = 'log_stream')::int AS log_streams,
+           count(*) FILTER (WHERE r.kind = 'experiment')::int AS experiments
+         FROM run_scorer_settings s JOIN runs r ON r.id = s.run_id
+         WHERE s.scorers @> ${scorer} ${ofVersion} GROUP BY s.project_id`,
+        values,
+      );
+      return new Map(z.array(UseRow).parse(rows));
+    },
     delete: (id) => markDeleted(database, 'scorer', id),
     addVersion: (version) =>
       database.transaction(async (tx) => {
         // The lock on the scorer's row lets versions made at once count one after the other.
         if (!(await tx.maybeOne('SELECT id FROM scorers WHERE id = $1 AND deleted_at IS NULL FOR UPDATE', [version.scorerId])))
           return undefined;
-        const row = await tx.maybeOne(
-          `INSERT INTO scorer_versions (id, scorer_id, version, definition, created_by)
-           SELECT $1, $2, coalesce(max(version), 0) + 1, $3, $4 FROM scorer_versions WHERE scorer_id = $2 RETURNING *`,
-          [version.id, version.scorerId, JSON.stringify(version.definition), version.createdBy],
-        );
+        const added = await versions.insert(tx, version, version.definition);
         await tx.query('UPDATE scorers SET default_version_id = $2, updated_at = now() WHERE id = $1', [
           version.scorerId,
           version.id,
         ]);
-        return VersionRow.parse(row);
+        return added;
       }),
-    findVersion: (scorerId, version) =>
-      version === 'latest'
-        ? versionWhere('scorer_id = $1 ORDER BY version DESC LIMIT 1', [scorerId])
-        : versionWhere('scorer_id = $1 AND version = $2', [scorerId, version]),
-    findVersionById: (versionId) => versionWhere('id = $1', [versionId]),
-    async versions(scorerId, offset, limit) {
-      const rows = await database.query(
-        'SELECT * FROM scorer_versions WHERE scorer_id = $1 ORDER BY version DESC OFFSET $2 LIMIT $3',
-        [scorerId, offset, rowsFor(limit)],
-      );
-      return pageFrom(z.array(VersionRow).parse(rows), limit);
-    },
+    findVersion: versions.find,
+    findVersionById: versions.findById,
+    versions: versions.list,
     async runExists(projectId, runId, kinds) {
       const row = await database.maybeOne(
         'SELECT 1 AS found FROM runs WHERE id = $1 AND project_id = $2 AND kind = ANY ($3::text[])',

@@ -4,7 +4,7 @@ import { runKinds } from '../../projects/runs.ts';
 import { scorerJobRequest } from '../../scoring/scorerJob.ts';
 import type { MarkedScoring, ScoredRun, ScoringRequest, ScoringStatus, ScoringStore, Selection } from '../../scoring/scoring.ts';
 import { SCORER_JOB } from '../../wire/jobs.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 import { missingReference } from './missingReference.ts';
 
 const RunRow = z.object({
@@ -76,7 +76,7 @@ const past = (time: string) => `CASE WHEN ${time} > clock_timestamp() THEN ${BEH
 /** The same for `sessions_seen_to`, which is of a worker's clock. */
 const SESSIONS_AHEAD = `s.sessions_seen_to > ${micros("(clock_timestamp() + interval '1 minute')")}`;
 const UNSEEN = 's.written_at > s.looked_at';
-/** What is logged there is scored as it comes: log streams, and experiments that a client fills itself. A run of an experiment scores its own rows. */
+/** Records that clients log are scored as they come: those of log streams, and of experiments without a workflow. A workflow scores its own rows. */
 const IS_FILLED = `(r.kind = 'log_stream' OR EXISTS (SELECT 1 FROM experiments e WHERE e.run_id = r.id AND e.workflow_number = 0))`;
 const FILLED = `run_scorer_settings s JOIN runs r ON r.id = s.run_id AND ${IS_FILLED}`;
 const ENABLED = "s.scorers <> '[]'::jsonb";

@@ -1,6 +1,6 @@
 import { setImmediate as nextLoop } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Queries } from './connect.ts';
+import type { Queries } from './database.ts';
 
 /** How often tables are looked through for changes. */
 const EVERY_MS = 60_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SweepStateStore } from '../../records/sweepClock.ts';
-import type { Database } from './connect.ts';
+import type { Database } from './database.ts';
 
 const Row = z.object({ now: z.date(), last_at: z.date().nullable(), held_at: z.date().nullable() });
 

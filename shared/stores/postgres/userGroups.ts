@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounts/accountStore.ts';
 import { ServiceError } from '../../errors/errors.ts';
-import { groupVisibilities } from '../../wire/accounts.ts';
+import { groupRoles, groupVisibilities } from '../../wire/accounts.ts';
 import { looksUp } from './conditions.ts';
-import { type Database, isUniqueViolation } from './connect.ts';
+import type { Database } from './database.ts';
+import { isUniqueViolation } from './databaseErrors.ts';
 import { byCreation, listedItems } from './listScan.ts';
 
-type UserGroups = Pick<AccountStore, 'insertGroup' | 'groups' | 'setGroupMembers'>;
+type UserGroups = Pick<AccountStore, 'insertGroup' | 'groups' | 'setGroupMembers' | 'groupMembers' | 'removeGroupMember'>;
 
 const GroupRow = z
   .object({
@@ -17,6 +18,10 @@ const GroupRow = z
     created_at: z.date(),
   })
   .transform(({ created_at, ...row }) => ({ ...row, createdAt: created_at }));
+
+const MemberRow = z
+  .object({ user_id: z.string(), email: z.string(), role: z.enum(groupRoles) })
+  .transform(({ user_id, ...row }) => ({ ...row, userId: user_id }));
 
 /** SQL: group `g` is one that the user sees; hidden ones are seen by their members, and by whom `seesHidden` says. Takes placeholders. */
 export const isVisibleGroup = (viewerId: string, seesHidden: string): string =>
@@ -70,5 +75,22 @@ export function postgresUserGroups(database: Database): UserGroups {
           );
         }
       }),
+    async groupMembers(groupId, { offset, limit }) {
+      if (!(await database.maybeOne('SELECT 1 AS yes FROM user_groups WHERE id = $1', [groupId])))
+        throw new ServiceError('NotFound', 'no such group');
+      const rows = await database.query(
+        `SELECT m.user_id, u.email, m.role FROM user_group_members m JOIN users u ON u.id = m.user_id
+         WHERE m.group_id = $1 ORDER BY u.email, u.id OFFSET $2 LIMIT $3`,
+        [groupId, offset, limit + 1],
+      );
+      return { items: rows.slice(0, limit).map((row) => MemberRow.parse(row)), hasMore: rows.length > limit };
+    },
+    removeGroupMember: async (groupId, userId) =>
+      (
+        await database.query('DELETE FROM user_group_members WHERE group_id = $1 AND user_id = $2 RETURNING user_id', [
+          groupId,
+          userId,
+        ])
+      ).length > 0,
   };
 }

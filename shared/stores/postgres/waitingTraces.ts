@@ -3,7 +3,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import { togetherOf } from '../../records/provisionalTrace.ts';
 import type { LoggedRecord } from '../../records/recordChange.ts';
 import type { WaitingTrace, WaitingTraceStore } from '../../records/stubTraces.ts';
-import type { Database, Row as DatabaseRow } from './connect.ts';
+import type { Database, Row as DatabaseRow } from './database.ts';
 
 const Row = z.object({ run: z.custom<RunRef>(), record: z.custom<LoggedRecord>() });
 

@@ -20,7 +20,7 @@ export const grantsChannel = (process: string): string => `assay:grants:${proces
 /** The party that a lease belongs to: `<process><microseconds>.<n>~<tokens>:<party>`. */
 export const partyOf = (lease: string): string => lease.slice(lease.indexOf(':') + 1);
 
-/** What holds back those who wait, as the script names it. */
+/** The reasons why a waiting call does not start. The script answers the place of one in this list. */
 export const waitReasons = ['slot', 'rate', 'overload'] as const;
 
 const { decrease, rounds, firstPauseMs, longestPauseMs, togetherMs, stepMs, rememberedMs } = paceFigures;

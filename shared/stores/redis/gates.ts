@@ -30,7 +30,7 @@ interface Party {
   asked: number;
 }
 
-/** What this process has to do with one key. */
+/** A key's calls of this process: those that run, those that wait, and the ones that Redis has still to hear of. */
 interface Line {
   key: string;
   held: Set<string>;
@@ -258,7 +258,7 @@ class SharedKeys {
         await this.sync(line);
       }
     } catch (err) {
-      // What Redis has heard is not known. What it believes to be given away ends by itself, because it is not renewed.
+      // The process cannot know what Redis received. Leases that Redis gave in an answer that was lost expire, because nobody renews them.
       line.isUnsure = true;
       for (const party of line.parties.values()) for (const waiter of party.waiting) waiter.refuse(err);
       line.parties.clear();

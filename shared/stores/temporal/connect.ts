@@ -145,7 +145,7 @@ async function missingSearchAttributes(connection: Connection, namespace: string
   }
 }
 
-/** Whether the server does not let us do it, or cannot do it. */
+/** True when the server forbids the request, or does not implement it. */
 export const isRefusedByTemporal = (err: unknown): boolean =>
   [err, err instanceof Error ? err.cause : undefined].some((one) => hasGrpcCode(one, GRPC_PERMISSION_DENIED, GRPC_UNIMPLEMENTED));
 

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ServiceError } from '../../errors/errors.ts';
 
-/** What helps against a file that cannot be used. Nothing in it is needed: Postgres has every run, and the record store its rows. */
+/** Says how to recover from a file that cannot be used. The file holds nothing that is needed: Postgres has every run, and the record store its rows. */
 const wayOut = (path: string): string =>
   `put a copy of it back, or move ${path} and the files beside it that begin with its name away: the next start makes a new one, and every run goes on`;
 

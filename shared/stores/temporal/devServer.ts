@@ -24,7 +24,7 @@ export interface TemporalDevServerOptions {
   /** 0 picks a free one. */
   uiPort: number;
   namespace: string;
-  /** Of the service; little of it reaches the server. */
+  /** The environment of the service; little of it reaches the server. */
   environment: Environment;
   log: { info(message: string): void; warn(message: string): void };
 }
@@ -101,7 +101,7 @@ const RESTART_MAX_MS = 5_000;
 const MAX_LOG_BYTES = 10_000_000;
 const LOG_TAIL_LINES = 15;
 
-/** Who runs and who owns it, so that a start after a crash can tell its own former server from anything else. */
+/** Names the process of the server and the one that owns it, so that a start after a crash can tell its own former server from any other process. */
 const State = z.object({
   server: z.object({ pid: z.number(), startedAt: z.string(), command: z.string() }),
   owner: z.object({ pid: z.number(), startedAt: z.string() }),

@@ -32,7 +32,7 @@ export interface FindTemporalOptions {
   dataDir: string;
   /** Shared by all data folders of a user; see `defaultCacheDir`. */
   cacheDir: string;
-  /** Of the service. `temporal` and `go` are looked for in its PATH; programs see little more of it. */
+  /** The environment of the service. Its PATH is searched for `temporal` and `go`; programs see little more of it. */
   environment: Environment;
   /** Where it is downloaded from, and what a download must be: `temporalRelease`. */
   release: TemporalRelease;

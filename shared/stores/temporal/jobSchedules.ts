@@ -15,7 +15,7 @@ import { SWEEP_EXPIRED, SWEEP_SCHEDULE } from '../../records/sweepWorkflow.ts';
 /** Missed times of up to so long ago are made up for by one run. */
 const CATCH_UP = '1 hour';
 
-/** What a job's schedule is made of; its state, say a pause by hand, is not among it. */
+/** Describes the schedule of a job without its state: a pause by hand stays. */
 const scheduleOf = ({ name, every }: RecurringJob) => ({
   spec: { intervals: [{ every }] },
   policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP } as const,

@@ -22,7 +22,7 @@ export interface Namespace {
   searchAttributes(): readonly SearchAttribute[];
 }
 
-/** What our workflows find in their namespace: search attributes, as far as they may be added, and the schedules of recurring work. */
+/** Prepares the namespace for our workflows: adds search attributes, as far as the server allows it, and the schedules of recurring work. */
 export function temporalNamespace(connection: Connection, client: Client, name: string, log: Logger): Namespace {
   const wanted = Object.keys(searchAttributes) as SearchAttribute[];
   // Until it is known what the namespace has, nothing is set: a workflow that sets what is not there gets nowhere.

@@ -9,7 +9,7 @@ export interface ProcessIdentity {
   command: string;
 }
 
-/** Who runs under this process id now; undefined when nobody does (a zombie counts as nobody). */
+/** Identifies the process that runs under this id now. Returns undefined when there is none; a zombie does not count. */
 export async function processIdentity(pid: number, platform: NodeJS.Platform): Promise<ProcessIdentity | undefined> {
   return platform === 'linux' ? fromProc(pid) : fromPs(pid);
 }

@@ -22,15 +22,11 @@ import {
 } from '../../experiments/workflow.ts';
 import type { ScoringWorkflows } from '../../scoring/scoring.ts';
 import { moreSignal, SCORE_RUN, type ScoreRunInput, scoringWorkflowId } from '../../scoring/workflow.ts';
+import { workersOf } from './queueWorkers.ts';
 import { endReason, taskProblem } from './workflowHistory.ts';
 
 /** Milliseconds after which Temporal counts as not answering. The SDK tries again by itself until then. */
 const PATIENCE_MS = 4_000;
-
-/** `TASK_QUEUE_TYPE_ACTIVITY` of temporal.api.enums.v1. */
-const ACTIVITIES = 2;
-/** A poll is answered after a minute at the latest: whoever has not polled for longer is gone. */
-const POLLER_GONE_MS = 70_000;
 
 /**
  * Runs as Temporal workflows: one per (experiment, number), and one per run that is scored; found in Temporal's own pages by the run's name.
@@ -131,22 +127,10 @@ export function temporalRunWorkflows(
         () => undefined,
       ),
 
-    async rowWorkers() {
-      const { pollers } = await inTime(() =>
-        client.workflowService.describeTaskQueue({
-          namespace: client.options.namespace,
-          taskQueue: { name: taskQueues.rows },
-          taskQueueType: ACTIVITIES,
-        }),
-      ).catch((err: unknown) => {
+    rowWorkers: () =>
+      inTime(() => workersOf(client, 'rows')).catch((err: unknown) => {
         throw unavailable(err);
-      });
-      const now = Date.now();
-      const present = (pollers ?? []).filter(
-        ({ lastAccessTime }) => now - Number(lastAccessTime?.seconds ?? 0) * 1_000 < POLLER_GONE_MS,
-      );
-      return new Set(present.map(({ identity }) => identity)).size;
-    },
+      }),
 
     async keepActivity(taskToken) {
       try {

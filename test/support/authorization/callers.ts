@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { accountKeys } from '../../../shared/accounts/accountKeys.ts';
 import { createTokens } from '../../../shared/accounts/tokens.ts';
+import { newId } from '../../../shared/identifiers/ids.ts';
 import { parseSecretKeys } from '../../../shared/integrations/secrets.ts';
 import type { TestService } from '../testService.ts';
 import type { Column } from './expectations.ts';
@@ -11,7 +12,7 @@ export interface TestCaller {
   /** The column of the table that says what they may do. */
   column: Column;
   headers: Record<string, string>;
-  /** Of the account behind them; undefined for credentials that do not hold. */
+  /** The id of the account behind them; undefined for credentials that do not hold. */
   userId?: string;
   /** Sees the project of the table, so that what lies in it may be in an answer. */
   seesProject: boolean;
@@ -30,10 +31,9 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const keyed = (key: string) => ({ 'Service-API-Key': key });
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
-let accounts = 0;
 /** A new account of an organization role that does not log in: 30 ms of CPU less. */
 export async function newUser(service: TestService, role: string): Promise<{ id: string; email: string }> {
-  const email = `${role.replace('_', '-')}-${++accounts}@example.com`;
+  const email = `${role.replace('_', '-')}-${newId()}@example.com`;
   const { id } = await made<{ id: string }>(service, '/users', { email, password: PASSWORD, role });
   return { id, email };
 }
@@ -49,10 +49,18 @@ export async function newAccount(service: TestService, role: string): Promise<Ac
   return { id, email, token, headers: bearer(token) };
 }
 
+/** A new account with a project of its own. `ask` calls the service with it. */
+export async function newOwner(service: TestService) {
+  const account = await newAccount(service, 'user');
+  const { id: project } = await made<{ id: string }>(service, '/projects', { name: newId() }, account.headers);
+  const ask = (method: string, path: string, body?: unknown) => service.request(method, path, body, only(account.headers));
+  return { ...account, project, ask };
+}
+
 /** Headers that take the place of the administrator's key, which is sent otherwise. */
 export const only = (headers: Record<string, string>): Record<string, string> => ({ 'Service-API-Key': '', ...headers });
 
-/** What a POST answers, which must be 200. @param headers the administrator's key when absent */
+/** Returns what a POST answers, which must be 200. @param headers the administrator's key when absent */
 export async function made<T>(service: TestService, path: string, body: unknown, headers?: Record<string, string>): Promise<T> {
   const answer = await service.request('POST', path, body, headers && only(headers));
   if (answer.status !== 200) throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
@@ -70,13 +78,13 @@ export async function newKey(
   return (await made<{ api_key: string }>(service, '/users/api_keys', body, headers)).api_key;
 }
 
-/** The people of a project: one of each role, and what else can stand for that role. */
+/** The people of a project: one of each role, and the credentials that count as that role. */
 export interface Members {
   owner: Account;
   editor: Account;
   annotator: Account;
   viewer: Account;
-  /** Of the organization role `read_only`, which makes a viewer of an editor. */
+  /** An account of the organization role `read_only`, which makes a viewer of an editor. */
   readOnlyEditor: Account;
   /** Editor through a group. */
   grouped: Account;

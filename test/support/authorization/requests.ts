@@ -1,5 +1,7 @@
 import { newId } from '../../../shared/identifiers/ids.ts';
+import { awsToken } from '../awsEndpoint.ts';
 import { otlpSpan } from '../otlpSpan.ts';
+import { serviceAccount } from '../serviceAccountKey.ts';
 import type { TestService } from '../testService.ts';
 import { made, newAccount, newKey, newUser, only, type TestCaller } from './callers.ts';
 import { datasetForm, makeDataset, type Workspace } from './workspace.ts';
@@ -45,6 +47,11 @@ const aSpan = ({ at }: Target) => ({
 const selected = ({ at }: Target) => ({ record_selector: { record_ids: [at.trace] } });
 const prompt = ({ at }: Target) => ({ name: `${at.mark} ${name()}`, template: `${at.mark} {{input}}` });
 const tag = ({ at }: Target) => ({ key: name(), value: at.mark, tag_type: 'generic' });
+/** Asks no model: what is tried has no reference. */
+const unsavedJudge = () => ({
+  ...{ query: 'q', response: 'r', user_prompt: 'Is it {{expected}}?', chain_poll_template: { template: '' } },
+  scorer_configuration: { num_judges: 1 },
+});
 const integration = { endpoint: 'https://example.com', authentication_type: 'none', models: ['a-model'] };
 const otlp = { headers: { 'content-type': 'application/json' }, body: () => ({ resourceSpans: [] }) };
 
@@ -65,6 +72,30 @@ const freshScorer = async ({ service, maker, ofProject }: Target) => {
   return {
     scorer: (await made<{ id: string }>(service, '/scorers', { name: name(), scorer_type: 'llm', project_ids }, maker)).id,
   };
+};
+const freshJudge = async (target: Target) => {
+  const { scorer } = await freshScorer(target);
+  await made(target.service, `/scorers/${scorer}/version/llm`, { user_prompt: 'Is it polite?' }, target.maker);
+  return { scorer };
+};
+const codeForm = (parts: Record<string, string>): FormData => {
+  const form = new FormData();
+  form.set('file', new File(['def scorer_fn(**kwargs) -> bool:\n    return True\n'], 'scorer.py'));
+  for (const [part, text] of Object.entries(parts)) form.set(part, text);
+  return form;
+};
+const freshCodeScorer = async ({ service, maker, ofProject }: Target) => {
+  const project_ids = ofProject ? [ofProject] : [];
+  const { id } = await made<{ id: string }>(service, '/scorers', { name: name(), scorer_type: 'code', project_ids }, maker);
+  const result = { result_type: 'valid', score_type: 'bool', scoreable_node_types: ['trace'] };
+  const validation_result = JSON.stringify({ result: { ...result, include_llm_credentials: false, test_scores: [] } });
+  const response = await fetch(`${service.url}/scorers/${id}/version/code`, {
+    method: 'POST',
+    headers: maker,
+    body: codeForm({ validation_result }),
+  });
+  if (!response.ok) throw new Error(`the code of a scorer could not be stored: ${await response.text()}`);
+  return { scorer: id };
 };
 const freshExperiment = async ({ service, at, maker }: Target) => ({
   experiment: (await made<{ id: string }>(service, `/projects/${at.project}/experiments`, { name: name() }, maker)).id,
@@ -118,6 +149,8 @@ export const plans: Record<string, Plan> = {
   },
   'POST /groups': { body: () => ({ name: name() }) },
   'POST /groups/{group_id}/members': { body: ({ at }) => [{ user_id: at.user }] },
+  // Of somebody who is in no group.
+  'DELETE /groups/{group_id}/members/{user_id}': { path: () => ({ user_id: newId() }) },
 
   'DELETE /users/{user_id}/sessions': { path: ({ at }) => ({ user_id: at.user }), fresh: freshUser },
   'POST /users/{user_id}/password_reset': { path: ({ at }) => ({ user_id: at.user }), fresh: freshUser },
@@ -226,11 +259,16 @@ export const plans: Record<string, Plan> = {
   'POST /projects/{project_id}/experiments/compare/rows': {
     body: ({ at }) => ({ baseline_id: at.experiment, experiment_id: at.running }),
   },
+  'POST /projects/{project_id}/experiments/estimate': {
+    body: ({ at }) => ({ dataset: { dataset_id: at.dataset }, runner: { kind: 'caller_function' } }),
+  },
   'POST /projects/{project_id}/experiments/gate': { body: ({ at }) => ({ experiment_id: at.experiment, max_failed: 1 }) },
   'POST /projects/{project_id}/experiments/{experiment_id}/run': {
     body: () => ({ records: [{ input: 'x' }], runner: { kind: 'caller_function' } }),
     fresh: freshExperiment,
   },
+  'GET /projects/{project_id}/experiments/{experiment_id}/run': steered,
+  'GET /projects/{project_id}/experiments/{experiment_id}/live_progress': steered,
   'GET /projects/{project_id}/experiments/{experiment_id}/progress': steered,
   'POST /projects/{project_id}/experiments/{experiment_id}/pause': steered,
   'POST /projects/{project_id}/experiments/{experiment_id}/resume': steered,
@@ -277,7 +315,22 @@ export const plans: Record<string, Plan> = {
   'PUT /integrations/openai': { body: () => ({ token: 'sk-x' }) },
   'PUT /integrations/anthropic': { body: () => ({ token: 'x' }) },
   'PUT /integrations/azure': { body: () => ({ token: 'x', endpoint: 'https://93.184.215.14' }) },
+  'PUT /integrations/aws_bedrock': { body: () => ({ token: awsToken }) },
   'PUT /integrations/mistral': { body: () => ({ token: 'x' }) },
+  'PUT /integrations/vertex_ai': {
+    body: () => ({ token: JSON.stringify({ ...serviceAccount, token_uri: 'https://93.184.215.14/token' }) }),
+  },
+  'PUT /integrations/databricks/unity-catalog/sql': { body: () => ({ token: 'x', hostname: 'https://93.184.215.14' }) },
+  'PUT /integrations/databricks': { body: () => ({ token: 'x', hostname: 'https://93.184.215.14' }) },
+  'PUT /integrations/nvidia': { body: () => ({ token: 'x', hostname: 'https://93.184.215.14' }) },
+  'PUT /integrations/writer': { body: () => ({ token: 'x', organization_id: 'o' }) },
+  'PUT /integrations/aws_sagemaker': { body: () => ({ token: awsToken }) },
+  'GET /integrations/costs/summary': {
+    query: () => ({ start_time: '2026-01-01T00:00:00Z', end_time: '2026-02-01T00:00:00Z', interval: 'daily' }),
+  },
+  'POST /integrations/select': { body: ({ at }) => ({ integration_name: 'custom', integration_id: at.integrationId }) },
+  'POST /integrations/disable': { body: () => ({ integration_name: 'mistral' }) },
+  'PUT /integrations/vegas_gateway': { body: () => ({ token: 'x', endpoint: 'https://93.184.215.14', use_case: 'u' }) },
   'PUT /integrations/custom': { body: () => integration },
   'PUT /integrations/custom/{name}': { body: () => integration },
   'DELETE /integrations/custom/{name}': { fresh: freshIntegration },
@@ -285,6 +338,19 @@ export const plans: Record<string, Plan> = {
   'DELETE /integrations/{name}': { ...openai, fresh: freshProvider },
   'GET /integrations/{name}/status': openai,
 
+  'POST /projects/{project_id}/upload_file': {
+    form: ({ at }) => {
+      const form = new FormData();
+      form.set('file', new File([at.mark], 'note.txt'));
+      return form;
+    },
+  },
+  'GET /projects/{project_id}/files/{file_id}': { path: () => ({ file_id: newId() }) },
+  'GET /projects/{project_id}/files/{file_id}/content': { path: () => ({ file_id: newId() }) },
+  'DELETE /projects/{project_id}/files/{file_id}': { path: () => ({ file_id: newId() }) },
+  'POST /jobs to score': {
+    body: ({ at }) => ({ project_id: at.project, run_id: at.stream, scorers: [{ name: 'exact_match' }] }),
+  },
   'POST /jobs': { body: ({ at }) => ({ job_name: 'playground_run', project_id: at.project, run_id: at.experiment }) },
   'POST /projects/{project_id}/log_streams': { body: ({ at }) => ({ name: `${at.mark} ${name()}` }) },
   'PUT /projects/{project_id}/log_streams/{log_stream_id}': { body: ({ at }) => ({ name: `${at.mark} ${name()}` }) },
@@ -306,6 +372,7 @@ export const plans: Record<string, Plan> = {
   'PATCH /projects/{project_id}/runs/{run_id}/scorer-settings': { body: ({ at }) => ({ run_id: at.experiment, scorers: [] }) },
   'PATCH /projects/{project_id}/log_streams/{log_stream_id}/metric_settings': { body: () => ({ scorers: [] }) },
   'PATCH /projects/{project_id}/experiments/{experiment_id}/metric_settings': { body: () => ({ scorers: [] }) },
+  'POST /projects/{project_id}/judge_agreement': { body: ({ at }) => ({ log_stream_id: at.stream, metric: 'correctness' }) },
   'POST /projects/{project_id}/metrics-testing/available_columns': { body: () => ({ name: 'x' }) },
   'POST /projects/{project_id}/metrics-testing/{run_id}/health-score': {
     path: ({ at }) => ({ run_id: at.metricsTesting }),
@@ -345,11 +412,21 @@ export const plans: Record<string, Plan> = {
   'DELETE /projects/{project_id}/templates/{template_id}': { fresh: freshTemplate },
   'POST /projects/{project_id}/templates/{template_id}/versions': { body: () => ({ template: 'x' }), fresh: freshTemplate },
 
+  'POST /scorers/{scorer_id}/version/luna': {
+    body: () => ({ lora_task_id: 1, prompt: 'Is it good?' }),
+    async fresh({ service, maker, ofProject, at }) {
+      const project_ids = [ofProject ?? at.project];
+      const { id } = await made<{ id: string }>(service, '/scorers', { name: name(), scorer_type: 'luna', project_ids }, maker);
+      return { scorer: id };
+    },
+  },
+  'PUT /scorers/{scorer_id}/scope': { body: ({ at }) => ({ is_global: false, project_ids: [at.project] }) },
+
   'POST /projects/{project_id}/recompute-metrics': { body: ({ at }) => ({ log_stream_id: at.stream, scorer_ids: [at.scorer] }) },
   'POST /projects/{project_id}/recompute_metrics': { body: ({ at }) => ({ log_stream_id: at.stream, scorer_ids: [at.scorer] }) },
   ...Object.fromEntries(
     ['traces', 'spans', 'sessions'].flatMap((kind): [string, Plan][] => [
-      ...['available_columns', 'search', 'partial_search', 'count', 'histogram', 'column_values', 'metadata_keys'].map(
+      ...['available_columns', 'search', 'partial_search', 'ids', 'count', 'histogram', 'column_values', 'metadata_keys'].map(
         (what): [string, Plan] => [
           `POST /projects/{project_id}/${kind}/${what}`,
           { body: (target) => ({ ...inStream(target), select_columns: {}, column_id: 'name' }) },
@@ -358,6 +435,10 @@ export const plans: Record<string, Plan> = {
       [`POST /projects/{project_id}/${kind}/delete`, { body: (target) => ({ ...inStream(target), ...nothing() }) }],
     ]),
   ),
+  'POST /projects/{project_id}/playground_calls': {
+    body: () => ({ template: 'x', settings: { model_alias: 'no such model' } }),
+  },
+  'GET /projects/{project_id}/retention/effect': { query: () => ({ retention_days: '30' }) },
   'GET /projects/{project_id}/live_records': { query: inStream },
   'POST /projects/{project_id}/views': { body: () => ({ name: name(), kind: 'traces' }) },
   'POST /projects/{project_id}/views shared': { body: () => ({ name: name(), kind: 'traces', is_shared: true }) },
@@ -375,18 +456,55 @@ export const plans: Record<string, Plan> = {
     }),
   },
   'PUT /projects/{project_id}/default_judge': { body: () => ({ model: null }) },
+  'PUT /projects/{project_id}/playground_limits': { body: () => ({ most_calls: null, most_cost_per_day: null }) },
   'PUT /projects/{project_id}/retention': { body: () => ({ retention_days: null }) },
   'POST /scorers': { body: () => ({ name: name(), scorer_type: 'llm' }) },
   'POST /scorers for the project': { body: ({ at }) => ({ name: name(), scorer_type: 'llm', project_ids: [at.project] }) },
   'PATCH /scorers/{scorer_id}': { body: () => ({ description: name() }) },
   'DELETE /scorers/{scorer_id}': { fresh: freshScorer },
-  'POST /scorers/{scorer_id}/versions/{version_number}/restore': {
-    fresh: async (target) => {
-      const { scorer } = await freshScorer(target);
-      await made(target.service, `/scorers/${scorer}/version/llm`, { user_prompt: 'Is it polite?' }, target.maker);
-      return { scorer };
+  'POST /scorers/llm/validate': { body: (target) => ({ ...unsavedJudge(), project_id: target.at.project }) },
+  'POST /scorers/llm/validate/multipart': {
+    form: ({ at }) => {
+      const form = new FormData();
+      form.set('body', JSON.stringify({ ...unsavedJudge(), project_id: at.project }));
+      return form;
     },
+  },
+  'POST /scorers/llm/validate/log_record': { body: ({ at }) => ({ ...unsavedJudge(), log_stream_id: at.stream, ...nothing() }) },
+  'POST /scorers/llm/validate/dataset': {
+    body: ({ at }) => ({ ...unsavedJudge(), dataset_id: at.dataset, project_id: at.project, starting_token: 1_000 }),
+  },
+  // A model that there is not is found missing before anything is paid.
+  'POST /scorers/llm/autogen': {
+    body: () => ({
+      ...{ instructions: 'polite?', model_name: name(), output_type: 'boolean', cot_enabled: true, scoreable_node_types: [] },
+    }),
+  },
+  'GET /scorers/llm/autogen/{task_result_id}': { path: () => ({ task_result_id: newId() }) },
+  // Need no interpreter: code for a kind of records that there is not is refused before it is loaded.
+  'POST /scorers/code/validate': { form: () => codeForm({ scoreable_node_types: 'nothing' }) },
+  'POST /scorers/code/validate/log_record': {
+    form: ({ at }) => codeForm({ scoreable_node_types: 'nothing', log_stream_id: at.stream }),
+  },
+  'POST /scorers/code/validate/dataset': {
+    form: ({ at }) => codeForm({ scoreable_node_types: 'nothing', dataset_id: at.dataset, project_id: at.project }),
+  },
+  'GET /scorers/code/validate/{task_id}': { path: () => ({ task_id: newId() }) },
+  'POST /code-metric-generations': { body: () => ({ user_message: 'Is it short?', model_name: name() }) },
+  'GET /code-metric-generations/{generation_id}/status': { path: () => ({ generation_id: newId() }) },
+  'POST /scorers/{scorer_id}/version/code': {
+    form: () => codeForm({ validation_result: '{"result_type": "invalid", "error_message": "it is"}' }),
+  },
+  'GET /scorers/{scorer_id}/version/code': { fresh: freshCodeScorer },
+  'POST /scorers/{scorer_id}/versions/{version_number}/restore': {
+    fresh: freshJudge,
     path: () => ({ version_number: '1' }),
+  },
+  'GET /scorers/{scorer_id}/health-scores': { query: ({ at }) => ({ dataset_id: at.dataset }) },
+  'POST /scorers/{scorer_id}/versions/{version_number}/health-scores': {
+    fresh: freshJudge,
+    path: () => ({ version_number: '1' }),
+    body: ({ at }) => ({ dataset_id: at.dataset, health_score_type: 'macro_f1', score: 0.5 }),
   },
   'POST /scorers/{scorer_id}/version/llm': { body: () => ({ user_prompt: 'Is it polite?' }), fresh: freshScorer },
   'POST /projects/{project_id}/sessions': { body: inStream },
@@ -418,6 +536,7 @@ const pathValues = (at: Workspace): Record<string, string> => ({
   template_id: at.template,
   version: '1',
   scorer_id: at.scorer,
+  scorer_version_id: at.scorerVersion,
   queue_id: at.queue,
   record_id: at.trace,
   user_id: at.collaborator,

@@ -26,6 +26,7 @@ export interface Workspace {
   template: string;
   templateName: string;
   scorer: string;
+  scorerVersion: string;
   queue: string;
   queueTemplate: string;
   /** A path: what a link to an export leads to. */
@@ -83,7 +84,7 @@ export async function makeWorkspace(service: TestService, mark: string): Promise
   const templateName = `${mark} prompt`;
   const template = (await post(`${at}/templates`, { name: templateName, template: `${mark} {{input}}` })).id;
   const scorer = (await post('/scorers', { name: `${mark} scorer`, scorer_type: 'llm', project_ids: [project] })).id;
-  await post(`/scorers/${scorer}/version/llm`, { user_prompt: `Is it ${mark}?` });
+  const scorerVersion = (await post(`/scorers/${scorer}/version/llm`, { user_prompt: `Is it ${mark}?` })).id;
 
   const queue = (await post('/annotation_queues', { name: `${mark} queue` })).id;
   await post(`/annotation_queues/${queue}/users`, [...roles, { user_id: grouped.id, role: 'editor' }]);
@@ -108,7 +109,7 @@ export async function makeWorkspace(service: TestService, mark: string): Promise
     members,
     workspace: {
       ...{ mark, project, stream, experiment, tag, view, trace, span, metricsTesting, session, dataset, template, templateName },
-      ...{ scorer, queue, running, process, group, integration },
+      ...{ scorer, scorerVersion, queue, running, process, group, integration },
       row: content.rows[0]?.row_id ?? '',
       queueTemplate: questions[0]?.id ?? '',
       job: job.job_id,

@@ -1,5 +1,5 @@
 import { drainPending, Session } from 'chdb';
-import { currentCaller } from '../../../accounts/currentCaller.ts';
+import { currentCaller } from '../../../concurrency/currentCaller.ts';
 import { FairTurns } from '../fairTurns.ts';
 import { HungStatements, type StatementLimits, statementLimits } from '../hungStatements.ts';
 import { clearBodies } from '../insertBody.ts';

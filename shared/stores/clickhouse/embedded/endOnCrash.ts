@@ -1,4 +1,4 @@
-/** What a process dies of: `abort()`, which Node.js calls when the heap is exhausted, and faults of the processor. */
+/** The signals of a crash: `abort()`, which Node.js calls when the heap is exhausted, and faults of the processor. */
 const crashes = ['SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS'] as const;
 
 /**

@@ -84,7 +84,7 @@ function hasRead(bits: Uint32Array): boolean {
   return true;
 }
 
-// Of the id that was read last: the first bit that it sets, and how far apart they are. Two variables, since an object for each id costs more than its bits.
+// `mix` leaves the bits of the last id here: the first one, and the distance between them. An object for each id would cost more than its bits.
 let first = 0;
 let step = 1;
 

@@ -29,24 +29,19 @@ const filtersOf = new WeakMap<Engine, KnownIds>();
 export function skipUnknownIds(store: RecordStore, engine: Engine, filterBytes = FILTER_BYTES): RecordStore {
   const runs = filtersOf.get(engine) ?? new KnownIds(engine, filterBytes);
   filtersOf.set(engine, runs);
+  const ofKnown =
+    <More extends unknown[], Found>(read: (run: RunRef, ids: readonly string[], ...more: More) => Promise<Found[]>) =>
+    async (run: RunRef, ids: readonly string[], ...more: More): Promise<Found[]> => {
+      const asked = runs.mayBeStored(run, ids);
+      return asked.length === 0 ? [] : read(run, asked, ...more);
+    };
   return {
     ...store,
-    async keys(run, ids) {
-      const asked = runs.mayBeStored(run, ids);
-      return asked.length === 0 ? [] : store.keys(run, asked);
-    },
-    async spanKeys(run, traceIds) {
-      const asked = runs.mayBeStored(run, traceIds);
-      return asked.length === 0 ? [] : store.spanKeys(run, asked);
-    },
-    async usageKeys(run, traceIds, ids, whole) {
-      const asked = runs.mayBeStored(run, traceIds);
-      return asked.length === 0 ? [] : store.usageKeys(run, asked, ids, whole);
-    },
-    async recordsById(run, ids) {
-      const asked = runs.mayBeStored(run, ids);
-      return asked.length === 0 ? [] : store.recordsById(run, asked);
-    },
+    keys: ofKnown(store.keys),
+    spanKeys: ofKnown(store.spanKeys),
+    usageKeys: ofKnown(store.usageKeys),
+    recordsById: ofKnown(store.recordsById),
+    places: ofKnown(store.places),
     block(rows) {
       const idsOfRuns = idsByRun(rows.keys);
       const changes = traceChangesOf(newMembers(rows));
@@ -87,8 +82,8 @@ interface IdsOfRun {
 }
 
 /**
- * What is known of the ids in each run. A filter holds what the table had when it was loaded, what was being sent when it was made, and all that was
- * sent since: so no id that is stored is missing in it.
+ * Knows the ids of each run by a filter that misses no stored id. The filter holds the ids that the table had when it was loaded, those of writes
+ * that were under way then, and those of every later write.
  */
 class KnownIds {
   readonly #engine: Engine;

@@ -1,4 +1,4 @@
-import { onBehalfOf } from '../../../accounts/currentCaller.ts';
+import { onBehalfOf } from '../../../concurrency/currentCaller.ts';
 import { IN_RUN, runParams } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { STALE_TABLE } from '../tables/newestVersions.ts';

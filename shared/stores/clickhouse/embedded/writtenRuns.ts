@@ -1,15 +1,23 @@
 import { LRUCache } from 'lru-cache';
 import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { RunRef } from '../../../projects/runs.ts';
+import type { Deleted } from '../../../records/eraseRecords.ts';
 import type { NewVersion } from '../../../records/recordStore.ts';
 import { timeParam } from '../binder.ts';
-import { asWritten, byMerging, MAX_REWRITTEN, type NewestVersions, type StaleRow } from '../tables/newestVersions.ts';
+import {
+  asWritten,
+  byMerging,
+  type Counts,
+  MAX_REWRITTEN,
+  type NewestVersions,
+  type StaleRow,
+} from '../tables/newestVersions.ts';
 
 /** The records of a run, as far as they are known. */
 export interface RunRecords {
   newest: NewestVersions;
-  /** The number of its records of each kind, expired ones too; absent where that was not asked for, or is not certain. */
-  counts?: ReadonlyMap<RecordKind, number>;
+  /** Absent where that was not asked for, or is not certain. */
+  counts?: Counts;
   /** Rises with every write that replaces a version. */
   rewrites: number;
 }
@@ -17,7 +25,7 @@ export interface RunRecords {
 /** The changes that one write makes in the records of one run. */
 export interface RunChange {
   run: RunRef;
-  counts: ReadonlyMap<RecordKind, number>;
+  counts: Counts;
   stale: readonly StaleRow[];
   /** False where the writer does not know what was stored of its records. */
   isKnown: boolean;
@@ -25,8 +33,14 @@ export interface RunChange {
   mayBeStored: boolean;
 }
 
+/** Names the records that a deletion takes; undefined: it may take any. */
+export type Deletes = Deleted | undefined;
+
 /** A write changes records of these runs, deletes some, or may do anything to them. */
-export type Touched = readonly RunChange[] | 'deletes' | 'any';
+export type Touched = readonly RunChange[] | { deletes: Deletes } | 'any';
+
+export const concerns = (deletes: Deletes, { projectId, runId }: RunRef): boolean =>
+  deletes === undefined || (deletes.projectId === projectId && (deletes.runId ?? runId) === runId);
 
 /** The engine keeps stale rows here, so that no statement has to name them. */
 export interface StaleTable {
@@ -54,7 +68,7 @@ interface Known extends RunRecords {
 
 /**
  * The records of each run as the only writer of the embedded engine knows them: it was read once, and each write moves it on. So a page needs no statement
- * that asks what the writes since the last page have changed. What is not certain is forgotten and read anew: the numbers of records after a deletion,
+ * that asks what the writes since the last page have changed. What is not certain is forgotten and read anew: the numbers of a run after a deletion from it,
  * all after a statement of any other kind and after a write that failed. A row that is stale stays it.
  */
 export class WrittenRuns {
@@ -64,14 +78,14 @@ export class WrittenRuns {
   /** Writes to each run that are being sent, and how many of them replace versions. */
   readonly #sending = new Map<string, { writes: number; rewrites: number }>();
   /** Reads that are under way, by run. */
-  readonly #reads = new Map<string, Set<{ isTrue: boolean; isCounted: boolean }>>();
+  readonly #reads = new Map<string, Set<{ run: RunRef; isTrue: boolean; isCounted: boolean }>>();
   /** Runs that are read now: `ended` is called when nothing is being sent to them any more, `over` resolves when writes may go on. */
   readonly #quiet = new Map<string, { ended(): void; over: Promise<void> }>();
   /** Runs whose stale rows are being listed. */
   readonly #listing = new Set<object>();
   #listed = 0;
   /** Deletions, and other statements that may change records, that are under way, or may be. */
-  #deletions = 0;
+  readonly #deletions = new Set<{ deletes: Deletes }>();
   #others = 0;
 
   constructor(table: StaleTable, maxNamed = MAX_NAMED) {
@@ -90,7 +104,7 @@ export class WrittenRuns {
 
   /** Resolves when a write of these changes may be sent; undefined: now. */
   mayBegin(touched: Touched): Promise<unknown> | undefined {
-    if (this.#quiet.size === 0 || typeof touched === 'string') return undefined;
+    if (this.#quiet.size === 0 || touched === 'any' || 'deletes' in touched) return undefined;
     const waits = touched.flatMap(({ run }) => this.#quiet.get(nameOf(run))?.over ?? []);
     return waits.length > 0 ? Promise.all(waits) : undefined;
   }
@@ -101,7 +115,17 @@ export class WrittenRuns {
     const isUseless = this.#others > 0 || this.#quiet.has(name);
     const over = isUseless ? undefined : await this.#untilQuiet(name);
     try {
-      return await this.#readNow(run, ask);
+      return await this.#asking(run, async (read) => {
+        const { newest, counts } = await ask();
+        if (read.isTrue) {
+          const known: Known = { run, origin: {}, newest, rewrites: 0, ...(read.isCounted && counts && { counts }) };
+          const isMerged = newest.from === 'records FINAL';
+          this.#runs.set(name, isMerged ? { ...known, since: [] } : known);
+          if (isMerged) void this.#fill(name, known);
+          else this.#list(name);
+        }
+        return { newest, rewrites: 0, ...(counts && { counts }) };
+      });
     } finally {
       over?.();
     }
@@ -124,21 +148,26 @@ export class WrittenRuns {
     return end;
   }
 
-  async #readNow(run: RunRef, ask: () => Promise<Omit<RunRecords, 'rewrites'>>): Promise<RunRecords> {
+  /** Counts the records of a run whose numbers are not known, and keeps them if nothing was written meanwhile. */
+  async count(run: RunRef, newest: NewestVersions, ask: () => Promise<Counts>): Promise<Counts> {
+    return this.#asking(run, async (read) => {
+      const counts = await ask();
+      const known = this.#runs.get(nameOf(run));
+      // Its rows are the same as before the question.
+      if (known?.newest === newest && read.isTrue && read.isCounted) this.#runs.set(nameOf(run), { ...known, counts });
+      return counts;
+    });
+  }
+
+  /** Runs work that hears whether something was written, or deleted, since it began. */
+  async #asking<T>(run: RunRef, work: (read: { isTrue: boolean; isCounted: boolean }) => Promise<T>): Promise<T> {
     const name = nameOf(run);
-    const read = { isTrue: this.#others === 0 && !this.#sending.has(name), isCounted: this.#deletions === 0 };
+    const isCounted = ![...this.#deletions].some(({ deletes }) => concerns(deletes, run));
+    const read = { run, isTrue: this.#others === 0 && !this.#sending.has(name), isCounted };
     const ofRun = this.#reads.get(name) ?? new Set();
     this.#reads.set(name, ofRun.add(read));
     try {
-      const { newest, counts } = await ask();
-      if (read.isTrue) {
-        const known: Known = { run, origin: {}, newest, rewrites: 0, ...(read.isCounted && counts && { counts }) };
-        const isMerged = newest.from === 'records FINAL';
-        this.#runs.set(name, isMerged ? { ...known, since: [] } : known);
-        if (isMerged) void this.#fill(name, known);
-        else this.#list(name);
-      }
-      return { newest, rewrites: 0, ...(counts && { counts }) };
+      return await work(read);
     } finally {
       ofRun.delete(read);
       if (ofRun.size === 0) this.#reads.delete(name);
@@ -155,12 +184,12 @@ export class WrittenRuns {
         this.#forgetAll();
       };
     }
-    if (touched === 'deletes') {
-      this.#deletions++;
-      this.#forgetCounts();
+    if ('deletes' in touched) {
+      this.#deletions.add(touched);
+      this.#forgetCounts(touched.deletes);
       return (end) => {
-        if (end !== 'unknown') this.#deletions--;
-        this.#forgetCounts();
+        if (end !== 'unknown') this.#deletions.delete(touched);
+        this.#forgetCounts(touched.deletes);
       };
     }
     for (const change of touched) this.#send(change, 1);
@@ -215,7 +244,7 @@ export class WrittenRuns {
       this.#runs.set(name, { ...now, newest: { ...now.newest, stale: now.newest.stale.slice(length), areListed: true } });
       this.#list(name);
     };
-    // What cannot be listed is named, and beyond 2,000 rows the engine merges versions.
+    // When the list cannot be written, statements name the stale rows; beyond 2,000 of them the engine merges versions.
     this.#table.add(run, newest.stale).then(done, () => done(undefined));
   }
 
@@ -237,11 +266,12 @@ export class WrittenRuns {
   }
 
   /** A run that was never rewritten is soon read anew, with its numbers. */
-  #forgetCounts(): void {
+  #forgetCounts(deletes: Deletes): void {
     for (const [name, { counts: _, ...known }] of [...this.#runs.entries()])
-      if (known.newest === asWritten) this.#runs.delete(name);
+      if (!concerns(deletes, known.run)) continue;
+      else if (known.newest === asWritten) this.#runs.delete(name);
       else this.#runs.set(name, known);
-    for (const reads of this.#reads.values()) for (const read of reads) read.isCounted = false;
+    for (const reads of this.#reads.values()) for (const read of reads) if (concerns(deletes, read.run)) read.isCounted = false;
   }
 }
 

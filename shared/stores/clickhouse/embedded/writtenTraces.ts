@@ -3,7 +3,9 @@ import { WITHOUT_COST } from '../../../columns/systemMetrics.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import { countedOf, usageOf } from '../../../records/countedUsage.ts';
 import type { NewKey } from '../../../records/recordStore.ts';
+import type { TraceFigures } from '../tables/usageSql.ts';
 import { isStoredSpan } from '../writes/newMembers.ts';
+import { concerns, type Deletes } from './writtenRuns.ts';
 
 /** Spans of all traces that are kept, some 300 bytes each, and of one trace. */
 const MAX_SPANS = 64_000;
@@ -16,40 +18,30 @@ interface Member {
 }
 
 interface WrittenTrace {
+  run: RunRef;
+  traceId: string;
   /** True once its own record has come. */
   isStored: boolean;
   spans: Map<string, Member>;
 }
 
 /** The changes that one write makes in one trace. */
-export interface TraceChange {
-  run: RunRef;
-  traceId: string;
-  isStored: boolean;
-  spans: Map<string, Member>;
+export interface TraceChange extends WrittenTrace {
   /** Ids of spans that go to another trace. */
   left: string[];
 }
 
-/** The sums and children that a page shows of a trace beside its record. */
-export interface TraceFigures {
-  isStored: boolean;
-  /** The records of the trace that have a child. */
-  parents: string[];
-  /** The sums over what counts, by the names of `usageMetrics`, without those that no span says. */
-  sums: Record<string, number>;
-}
-
 /**
  * The traces that the only writer of the embedded engine has written whole, as far back as memory for them goes. Each write moves them on, so a page
- * that shows new traces needs no statement for what hangs below them. A trace of which anything is uncertain is forgotten for good, and read from the table.
+ * that shows new traces needs no statement for what hangs below them. A trace of which anything is uncertain, or of which a record is deleted, is forgotten for
+ * good, and read from the table.
  */
 export class WrittenTraces {
   readonly #traces: LRUCache<string, WrittenTrace>;
-  /** Deletions, and other statements that may change what is stored, that are under way, or may be. */
-  #others = 0;
-  /** Rises with each of them. */
-  #epoch = 0;
+  /** Each tests whether a deletion, or another statement that may change what is stored, may change a trace: those that are under way, or may be. */
+  readonly #deletions = new Set<(trace: WrittenTrace) => boolean>();
+  /** Those changes of each write that is being sent of which nothing is deleted meanwhile. */
+  readonly #sending = new Set<Set<TraceChange>>();
 
   constructor(maxSpans = MAX_SPANS) {
     this.#traces = new LRUCache({
@@ -68,7 +60,7 @@ export class WrittenTraces {
       if (parentId !== null) parents.add(parentId);
       for (const name in usage) sums[name] = (sums[name] ?? 0) + (usage[name] as number);
     }
-    return { isStored: trace.isStored, parents: [...parents], sums };
+    return { trace: traceId, isStored: trace.isStored, parents: [...parents], sums, unknown: 0 };
   }
 
   /**
@@ -78,38 +70,38 @@ export class WrittenTraces {
    */
   begin(changes: readonly TraceChange[], isFirst: (change: TraceChange) => boolean): (end: 'stored' | 'uncertain') => void {
     const firsts = new Set(changes.filter(isFirst));
-    const epoch = this.#others === 0 ? this.#epoch : undefined;
+    const certain = new Set(changes.filter((change) => ![...this.#deletions].some((takes) => takes(change))));
+    this.#sending.add(certain);
     return (end) => {
-      const isCertain = end === 'stored' && epoch === this.#epoch;
+      this.#sending.delete(certain);
       for (const change of changes) {
         const name = nameOf(change.run, change.traceId);
-        const before = firsts.has(change) ? noTrace() : this.#traces.get(name);
-        if (before && isCertain) this.#traces.set(name, movedOn(before, change));
+        const before = firsts.has(change) ? { isStored: false, spans: new Map() } : this.#traces.get(name);
+        if (before && end === 'stored' && certain.has(change)) this.#traces.set(name, movedOn(before, change));
         else this.#traces.delete(name);
       }
     };
   }
 
-  /** Forgets all, and learns nothing until what it returns is called: while a statement deletes, or may do anything. */
-  pause(): () => void {
-    this.#others++;
-    this.#epoch++;
-    this.#traces.clear();
-    return () => {
-      this.#others--;
-    };
+  /** Forgets the traces that a statement may change, and learns nothing of them until what it returns is called. */
+  pause(deletes: Deletes): () => void {
+    const ids = deletes?.ids && new Set(deletes.ids);
+    const takes = ({ run, traceId, spans }: WrittenTrace) =>
+      concerns(deletes, run) && (!ids || ids.has(traceId) || [...spans.keys()].some((id) => ids.has(id)));
+    this.#deletions.add(takes);
+    for (const changes of this.#sending) for (const change of changes) if (takes(change)) changes.delete(change);
+    for (const [name, trace] of [...this.#traces.entries()]) if (takes(trace)) this.#traces.delete(name);
+    return () => this.#deletions.delete(takes);
   }
 }
 
 const nameOf = ({ projectId, runId }: RunRef, traceId: string): string => `${projectId} ${runId} ${traceId}`;
 
-const noTrace = (): WrittenTrace => ({ isStored: false, spans: new Map() });
-
 /** In place of the trace: the cache takes the size of a value when it gets another one. */
-function movedOn({ isStored, spans }: WrittenTrace, change: TraceChange): WrittenTrace {
+function movedOn({ isStored, spans }: Pick<WrittenTrace, 'isStored' | 'spans'>, change: TraceChange): WrittenTrace {
   for (const id of change.left) spans.delete(id);
   for (const [id, member] of change.spans) spans.set(id, member);
-  return { isStored: isStored || change.isStored, spans };
+  return { run: change.run, traceId: change.traceId, isStored: isStored || change.isStored, spans };
 }
 
 /** The changes that these rows of the members of traces make. */

@@ -58,7 +58,7 @@ const group = (kind: 'and' | 'or', parts: ColumnFilter[]): ColumnFilter => (kind
 const isConstant = (filter: ColumnFilter): boolean =>
   'and' in filter ? filter.and.length === 0 : 'or' in filter && filter.or.length === 0;
 
-/** What a part adds to a group of this kind. */
+/** Returns the parts that a filter adds to a group of this kind: a group of the same kind is dissolved. */
 function partsOf(filter: ColumnFilter, kind: 'and' | 'or'): readonly ColumnFilter[] {
   if (kind === 'and' && 'and' in filter) return filter.and;
   if (kind === 'or' && 'or' in filter) return filter.or;

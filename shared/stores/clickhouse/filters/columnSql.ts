@@ -12,7 +12,7 @@ export interface Scope {
   inRun: string;
   /** The same of metric values. */
   scoresInRun: string;
-  /** What the newest versions of the run's records are read from, with `newest` as the condition. */
+  /** The source of the newest versions of the run's records, when `newest` is the condition. */
   from: NewestVersions['from'];
   /** `inRun`, without rows that are known to be stale. */
   newest: string;
@@ -59,7 +59,7 @@ export function scopeOfRuns(
  */
 export const IN_ORDER = { read_in_order_use_buffering: 0 };
 
-/** What uuids are ordered by, as their texts are: the engine's own order goes by their second half. */
+/** Orders UUIDs as their texts are ordered; the engine's own order begins with their second half. */
 export const idOrder = (uuid: string): string => `toUInt128(${uuid})`;
 
 /** ` AND …` for the rows that have not expired; empty where nothing expires, as nearly always. */
@@ -104,9 +104,9 @@ export interface ColumnSql {
   text: string;
   /** Turns a condition on `value` into one on the record. */
   onRecord(condition: string): string;
-  /** Whether `value` reads other records of the run. */
+  /** True when `value` reads other records of the run. */
   readsOthers?: true;
-  /** Whether `value` is one of a table that `onRecord` reads, so that conditions about the column become one condition there. */
+  /** True when `value` is a column of a table that `onRecord` reads: conditions about it become one condition there. */
   isLookedUp?: true;
 }
 
@@ -135,7 +135,7 @@ export function columnSql(column: ColumnDef, scope: Scope): ColumnSql {
       return { value: `if(mapContains(${source.column}, ${key}), ${value}, NULL)`, text: value, onRecord: same };
     }
     case 'trace': {
-      // Of 20 M records 2.5 M traces would be looked up in a list of themselves.
+      // A trace needs no look-up: among 20 M records, 2.5 M traces would be looked up in a list of themselves.
       if (kinds?.every((kind) => kind === 'trace')) return derived(source.column);
       const containers = `SELECT id FROM ${from} WHERE ${newest} AND type = 'trace' AND ${source.column} != ${source.absent}`;
       const found = source.absent ? `trace_id NOT IN (${containers})` : `trace_id IN (${containers})`;

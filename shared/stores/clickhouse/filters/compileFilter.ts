@@ -7,7 +7,7 @@ import { keysBy } from '../tables/tables.ts';
 import { canonicalFilter } from './canonicalFilter.ts';
 import { type ColumnSql, columnSql, type Scope } from './columnSql.ts';
 
-/** What one filter may ask for, beside its depth and size (shared/wire/filters.ts). More is answered 422, before anything is read. */
+/** Limits one filter, beside its depth and size (shared/wire/filters.ts). A filter beyond them is answered 422, before anything is read. */
 export const filterBudget = {
   /** Different conditions on derived columns and ids: each reads another table, or the run once more. */
   derived: 32,
@@ -21,7 +21,7 @@ export const filterBudget = {
 
 export interface CompiledFilter {
   sql: string;
-  /** Whether it has subqueries that take long: those that look through other records or values, and long lists. */
+  /** True when the SQL has subqueries that take long: those that read other records or values, and long lists. */
   hasLargeSubqueries: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface CompiledFilter {
 export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: FindColumn): CompiledFilter {
   const canonical = withinBudget(canonicalFilter(filter));
   const derived = new Map<string, string>();
-  /** What reads something else stands in the text once, however often the filter names it. */
+  /** A subquery stands in the text once, however often the filter names it. */
   let lookUps = 0;
   let hasLargeSubqueries = false;
   const once = (sql: string): string => {
@@ -98,7 +98,7 @@ const isLongList = ({ type, operator, value }: ColumnLeaf): boolean =>
 
 interface Compiled {
   condition: string;
-  /** Of a condition on the values of one metric, which `onRecord` makes one on the record. */
+  /** Set for a condition on the values of one metric, which `onRecord` turns into one on the record. */
   sql?: ColumnSql;
   metric?: string;
 }
@@ -169,7 +169,7 @@ function readLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn) {
   return { column, sql: columnSql(column, scope), condition: (sql: ColumnSql) => leafSql(leaf, sql, column, scope) };
 }
 
-/** Of the records below, a metric of booleans rolls up to the share that is true: it can be filtered as a number, too. */
+/** A metric of booleans rolls up to the share of true values on the records above, so a number may be compared with it, too. */
 const readAs = (leaf: ColumnLeaf, column: ColumnDef): ColumnDef =>
   leaf.type === 'number' && column.dataType === 'boolean' && column.source.at === 'metric'
     ? { ...column, dataType: 'floating_point' }
@@ -253,7 +253,7 @@ function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: 
   return leaf.operator === 'eq' || leaf.operator === 'one_of' ? isOne : `(${hasValue(value)} AND NOT ${isOne})`;
 }
 
-/** What stands right of an IN: of folded texts a subquery, as the engine makes no set of an array that is computed. */
+/** Returns the right side of an IN. Folded texts need a subquery, because the engine makes no set of a computed array. */
 const textSet = (texts: string, isCaseSensitive: boolean): string =>
   isCaseSensitive ? texts : `(SELECT caseFoldUTF8(arrayJoin(${texts})))`;
 
@@ -280,5 +280,5 @@ function collectionSql(leaf: ColumnLeaf & { type: 'collection' }, value: string,
   }
 }
 
-/** Whether it is made of nothing but ANDs of nothing: it keeps every record. */
+/** True when the filter consists only of empty ANDs and so keeps every record. */
 export const isEmpty = (filter: ColumnFilter): boolean => 'and' in filter && filter.and.every(isEmpty);

@@ -8,6 +8,9 @@ import { distribution, MAX_DISTINCT, type MetricAggregates, noAggregates } from 
 export const figuresSql = (number: string, isBoolean = 'false'): string =>
   `tuple(toFloat64(count(${number})), avgOrNull(${number}), sumOrNull(${number}), minOrNull(${number}), maxOrNull(${number}), avgOrNullIf(${number}, ${isBoolean}), quantilesExactInclusive(0.5, 0.9, 0.95, 0.99)(${number}))`;
 
+/** The standard deviation of a `Nullable(Float64)`, NULL of fewer than two numbers. */
+export const deviationSql = (number: string): string => `if(count(${number}) > 1, stddevSampStable(${number}), NULL)`;
+
 /** How often each member of the lists came, the most frequent ones: exact for up to 600 different ones. */
 export const distributionSql = (categories: string): string => `approx_top_kArray(${MAX_DISTINCT})(${categories})`;
 

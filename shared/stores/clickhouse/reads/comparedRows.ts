@@ -19,7 +19,7 @@ export interface ComparedRowsSql {
   keys: string;
   /** The same with created_at, failed, slice, and what is measured. */
   traces: string;
-  /** Whether the content of a key's row differs between the versions of the dataset. */
+  /** True when the content of a key's row differs between the versions of the dataset. */
   isChanged: string;
   /** Metric values of both sides that are values: side, record_id, metric, and the value. */
   values(metrics: readonly string[]): string;

@@ -12,13 +12,15 @@ import {
   type RowPageQuery,
 } from '../../../comparison/comparisonReads.ts';
 import { measuredMetrics } from '../../../experiments/aggregates.ts';
+import type { RunRef } from '../../../projects/runs.ts';
 import { FAILED } from '../../../records/failed.ts';
 import { LIMIT_PAIRS } from '../../../statistics/pairedTest.ts';
 import { Binder, timeOfColumn } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { HAS_VALUE, scopeOfRuns } from '../filters/columnSql.ts';
-import { newestVersions } from '../tables/newestVersions.ts';
+import type { NewestVersions } from '../tables/newestVersions.ts';
 import { type ComparedRowsSql, comparedRowsSql, type SideIndex } from './comparedRows.ts';
+import { RunVersions } from './runVersions.ts';
 
 /** Distinct differences of many pairs that are still counted: rounding alone makes some of each, which become one again later. */
 const MAX_DISTINCT = 2_000;
@@ -82,20 +84,19 @@ const Labels = z.object({
   rows: count,
 });
 
-/** What comparisons read, over ClickHouse: rows are matched and values averaged and summed up in the engine, which sends no row. */
+/** Reads the figures of comparisons. The engine matches the rows, averages values and sums them up; it sends no row. */
 export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonReads {
+  const versions = new RunVersions(clickhouse);
+  const newestOf = async (run: RunRef): Promise<NewestVersions> => (await versions.ofRecords(run)).newest;
   const rowsOf = async (runs: ComparedRuns, slice?: PairsQuery['slice']): Promise<ComparedRowsSql> => {
-    const [baseline, other] = await Promise.all([
-      newestVersions(clickhouse, runs.baseline),
-      newestVersions(clickhouse, runs.other),
-    ]);
+    const [baseline, other] = await Promise.all([newestOf(runs.baseline), newestOf(runs.other)]);
     return comparedRowsSql(runs, [baseline, other], slice);
   };
 
-  /** What follows from what is stored alone. */
+  /** Runs a statement of a comparison within its time limit. Its expressions are not compiled. */
   const ask = <T>(name: string, row: z.ZodType<T>, { params }: Binder, sql: string): Promise<T[]> =>
     clickhouse.query({ name, sql, params, row, maxSeconds: MAX_SECONDS, settings: asWritten });
-  /** Of figures without groups, which are one row. */
+  /** Reads figures without groups, which are one row. */
   const figures = async <T>(...read: Parameters<typeof ask<T>>): Promise<T> => (await ask(...read))[0] as T;
 
   return {
@@ -114,7 +115,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
 
     async outlines(runs) {
       const binder = new Binder();
-      const scope = scopeOfRuns(binder.bind, runs, await Promise.all(runs.map((run) => newestVersions(clickhouse, run))));
+      const scope = scopeOfRuns(binder.bind, runs, await Promise.all(runs.map(newestOf)));
       const found = await ask(
         'rows of experiments',
         Outline,
@@ -202,7 +203,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
     },
 
     async page(query) {
-      const rows = await rowsOf(query);
+      const rows = await rowsOf(query, query.slice?.column);
       const { rows: found, total } = await clickhouse.page({
         name: 'rows of a comparison',
         sql: rowPageSql(rows, query),
@@ -219,7 +220,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
       const labels = `SELECT side, metric, key, slice, ${LABEL} AS label
            FROM (${rows.values(query.metrics)} AND (isNotNull(text) OR notEmpty(texts))) AS scored
            INNER JOIN (${keyed(rows, query.slice)}) AS traces USING (side, record_id)`;
-      // Of trials the most frequent label, and of equally frequent ones the first.
+      // A row with trials counts by its most frequent label; among equally frequent ones by the first in order.
       const mostFrequent = (index: SideIndex): string =>
         `(arraySort(found -> (-toInt64(found.2), found.1), arrayZip((sumMapIf([label], [toUInt64(1)], side = ${index}) AS counted_${index}).1, counted_${index}.2)) AS sorted_${index})[1].1`;
       const byRow = `SELECT metric, key, coalesce(anyIf(slice, side = 0), anyIf(slice, side = 1)) AS slice, ${mostFrequent(0)} AS baseline, ${mostFrequent(1)} AS other
@@ -243,7 +244,7 @@ const keyed = (rows: ComparedRowsSql, slice: PairsQuery['slice']): string =>
     ? `SELECT side, record_id, key, slice FROM (${rows.traces})`
     : `SELECT side, record_id, key, CAST(NULL AS Nullable(String)) AS slice FROM (${rows.keys})`;
 
-/** What a value is, as bits of a number: those of the other side are four places higher. */
+/** The types of a value, as bits of a number. The bits of the other side are four places higher. */
 const kinds = { booleans: 1, numbers: 2, labels: 4, infinite: 8 } as const;
 
 const LABEL = "if(notEmpty(texts), arrayStringConcat(arraySort(arrayDistinct(texts)), ', '), ifNull(text, ''))";
@@ -293,13 +294,14 @@ function valuesSql(
 
 /** One page of rows by the loss in a metric. */
 function rowPageSql(rows: ComparedRowsSql, query: RowPageQuery): string {
+  const { slice, ...ofAll } = query;
   const { metrics, conditions, sort, offset, limit } = query;
   const names = metrics.map(({ id }) => id);
   const measuredNames: readonly string[] = measuredMetrics;
   const values = valuesSql(
     rows,
     {
-      ...query,
+      ...ofAll,
       metrics: names.filter((name) => !measuredNames.includes(name)),
       withMeasured: names.some((name) => measuredNames.includes(name)),
     },
@@ -332,13 +334,15 @@ function rowPageSql(rows: ComparedRowsSql, query: RowPageQuery): string {
       }
     }
   };
-  const where = conditions.length > 0 ? `WHERE ${conditions.map(isLike).join(' AND ')}` : '';
+  const conjuncts = [...conditions.map(isLike), ...(slice ? [`of_slice = ${rows.binder.bind(slice.value, 'String')}`] : [])];
+  const where = conjuncts.length > 0 ? `WHERE ${conjuncts.join(' AND ')}` : '';
   const order = `isNaN(loss_${indexOfMetric(sort.metric)}), loss_${indexOfMetric(sort.metric)} ${sort.ascending ? 'ASC' : 'DESC'}, first_made, key`;
   return `SELECT baseline, other, differs FROM (
       SELECT key, arraySort(groupArrayIf((toString(created_at), toString(record_id)), side = 0)) AS baseline,
              arraySort(groupArrayIf((toString(created_at), toString(record_id)), side = 1)) AS other,
-             max(failed) AS has_failed, min(created_at) AS first_made, ${rows.isChanged} AS differs
-        FROM (SELECT side, record_id, created_at, key, failed FROM (${rows.traces})) GROUP BY key
+             max(failed) AS has_failed, min(created_at) AS first_made, ${rows.isChanged} AS differs,
+             coalesce(anyIf(slice, side = 0), anyIf(slice, side = 1)) AS of_slice
+        FROM (SELECT side, record_id, created_at, key, failed, slice FROM (${rows.traces})) GROUP BY key
     ) AS seen LEFT JOIN (SELECT key AS scored_key, ${columns.join(', ')} FROM (${values}) GROUP BY key) AS scored ON scored.scored_key = seen.key
     ${where} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`;
 }

@@ -2,14 +2,14 @@ import type { ContentQuery } from '../../../datasets/dataset.ts';
 import type { ParamValue } from '../clickHouse.ts';
 
 /** Key and ordinal of every row of a content. */
-export const orderedKeys = `SELECT row_key + step AS row_key, ordinal + step AS ordinal FROM dataset_stretches
+export const orderedKeys = `SELECT row_key + step AS row_key, ordinal + step AS ordinal FROM dataset_row_ranges
   ARRAY JOIN range(count) AS step WHERE owner_id = {owner:UUID} AND content_id = {content:UUID}`;
 
 /** The text of a cell as people see it: a text without its quotes, null as nothing, an object as JSON text. */
 const cellText = (key: string) =>
   `multiIf(JSONType(cells, ${key}) = 'String', JSONExtractString(cells, ${key}), JSONType(cells, ${key}) = 'Null', '', JSONExtractRaw(cells, ${key}))`;
 
-/** Which rows fit, and in what order, as SQL over rows and their ordinals. */
+/** Returns which rows fit, and in what order, as SQL over rows and their ordinals. */
 export function contentConditions({ filters, sort }: ContentQuery): {
   conditions: string[];
   order: string;

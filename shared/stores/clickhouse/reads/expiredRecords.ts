@@ -10,7 +10,7 @@ const MAX_KEPT = 1_000;
 const BEFORE = `{before:${TIME}}`;
 const IN_RUNS = 'project_id = {project:UUID} AND run_id IN {runs:Array(UUID)}';
 
-/** What is on which side of the time before which records have expired. The record table is in order of it, so the older side is read alone. */
+/** Finds records on both sides of the time of expiry. The record table is ordered by time, so the older side is read alone. */
 export const clickhouseStraddling =
   (clickhouse: ClickHouse): FindStraddling =>
   async (projectId, runIds, before) => {
@@ -35,7 +35,7 @@ export const clickhouseStraddling =
     return kept.length > MAX_KEPT ? 'many' : kept;
   };
 
-/** What a sweep looks for. */
+/** Finds the runs and records that a sweep of expired records takes. */
 export const clickhouseExpired = (clickhouse: ClickHouse): ExpiredReads => ({
   runs: (projectId, before) =>
     clickhouse.query({

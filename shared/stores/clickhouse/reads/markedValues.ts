@@ -6,7 +6,7 @@ import { valueKey } from '../../../scoring/metricValue.ts';
 import type { FreshRecord, LackingQuery, LackingTrace, MarkedValue, MarkStore } from '../../../scoring/scoring.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
-import { TAKEN_BACK } from '../tables/metricRow.ts';
+import { type MetricRow, TAKEN_BACK } from '../tables/metricRow.ts';
 import { keysBy } from '../tables/tables.ts';
 
 const keysOf = (column: keyof typeof keysBy) =>
@@ -80,7 +80,7 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
     async countMarked(run, scorerIds, markedTo) {
       const [counted] = await clickhouse.query({
         name: 'marks of a scoring',
-        // What is being computed was marked before, whatever its version says.
+        // A value that is being computed was marked earlier, whatever its version is.
         sql: `SELECT count() AS marks FROM metric_values FINAL
                WHERE ${IN_RUN} AND scorer_id IN {scorers:Array(UUID)} AND (status = 'computing' OR status = 'pending' AND version <= {to:UInt64})`,
         params: { ...runParams(run), scorers: scorerIds, to: String(markedTo) },
@@ -127,6 +127,16 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
         row: (row) => ({ id: (row as { id: string }).id, version: Number((row as { newest: string }).newest) }),
         maxSeconds: MAX_SECONDS,
       }),
+
+    async scoringTargets(run, ids) {
+      const rows = await clickhouse.query({
+        name: 'records to choose from',
+        sql: `SELECT ${FRESH} FROM records FINAL WHERE ${IN_RUN} AND (created_at, id) IN (${keysOf('id')})`,
+        params: { ...runParams(run), ids },
+        row: Fresh,
+      });
+      return rows.map((row) => toFresh(row, 0));
+    },
 
     async freshSessions(run, sessionIds) {
       const rows = await clickhouse.query({
@@ -181,7 +191,10 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
 /** Stands for the version of a mark, which counts as a value whatever was written since. */
 const MARK = '18446744073709551615';
 
-/** Of a metric `m` of a trace `r` whose values `h.held` do not count: each is (metric, version, failed, made by another version of the metric, made by a scorer). */
+/**
+ * Conditions under which the values `h.held` of a trace `r` do not count for metric `m`. Each held value is (metric, version, failed, made by another
+ * version of the metric, made by a scorer).
+ */
 const inState: Record<ValueState, string> = {
   missing: 'NOT arrayExists(v -> v.1 = m, h.held)',
   failed: '(arrayExists(v -> v.1 = m AND v.3, h.held) OR has(f.failing, m))',
@@ -248,7 +261,7 @@ function lackingRead(
   };
 }
 
-// Of a run there may be millions: read by name, not parsed.
+// A run may have millions of these rows: their fields are read by name, not parsed.
 function toLacking(row: unknown): LackingTrace {
   const { id, created_at, version, lacks } = row as { id: string; created_at: string; version: string; lacks: string[] };
   return { id, createdAt: timeOfColumn(created_at), version: Number(version), metrics: lacks };
@@ -266,28 +279,17 @@ async function newestInTraces(clickhouse: ClickHouse, inTraces: string, params: 
 
 // Rows of our own, of which a pass may have millions: read by name, not parsed.
 function toMarked(row: unknown): MarkedValue {
-  const { record_id, record_created_at, record_type, trace_id, metric, scorer_id, scorer_version, version } = row as MarkedRow;
+  const of = row as MetricRow;
   return {
-    recordId: record_id,
-    createdAt: timeOfColumn(record_created_at),
-    kind: record_type,
-    traceId: trace_id,
-    metric,
-    scorerId: scorer_id,
-    scorerVersion: scorer_version,
-    version: Number(version),
+    recordId: of.record_id,
+    createdAt: timeOfColumn(of.record_created_at),
+    kind: of.record_type as RecordKind,
+    traceId: of.trace_id,
+    metric: of.metric,
+    scorerId: of.scorer_id as string,
+    scorerVersion: of.scorer_version,
+    version: Number(of.version),
   };
-}
-
-interface MarkedRow {
-  record_id: string;
-  record_created_at: string;
-  record_type: RecordKind;
-  trace_id: string | null;
-  metric: string;
-  scorer_id: string;
-  scorer_version: string;
-  version: string;
 }
 
 const toFresh = (row: z.output<typeof Fresh>, newestBelow: number): FreshRecord => ({

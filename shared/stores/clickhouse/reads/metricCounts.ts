@@ -32,7 +32,7 @@ const Gap = z.object({
 
 const TRACES = `records FINAL WHERE ${IN_RUN} AND type = 'trace'`;
 
-/** What `countResults` counts, of every metric of a run that has a value or a state. */
+/** Counts the results of every metric of which the run has a value or a state (see `countResults`). */
 export async function metricCounts(clickhouse: ClickHouse, run: RunRef): Promise<RunMetricCounts> {
   const params = runParams(run);
   const [[rows = { rows: 0, rowsFailed: 0 }], counted, gaps] = await Promise.all([

@@ -1,5 +1,4 @@
 import type { RecordKind } from '../../../columns/columnDef.ts';
-import { usageMetrics } from '../../../columns/systemMetrics.ts';
 import type { StoredRecord } from '../../../records/record.ts';
 import type { RecordKey, RecordRun, StoredMetric, StoredReads } from '../../../records/searchRecords.ts';
 import { Binder, TIME, timeParam } from '../binder.ts';
@@ -9,10 +8,9 @@ import { inChunks } from '../inChunks.ts';
 import { metricOfRow } from '../tables/metricRow.ts';
 import { recordRows } from '../tables/recordRow.ts';
 import { TEXT_BYTES } from '../tables/shortColumnsCache.ts';
-import { keysBy } from '../tables/tables.ts';
-import { type Container, SUMS_OF_MEMBERS, type SumsOfMembers, sumsOfCallsSql, usageSql } from '../tables/usageSql.ts';
 import { isOverSize, recordPages } from './recordPages.ts';
 import { RunVersions } from './runVersions.ts';
+import { membersOf, membersSql, usageOfRecords, usageOfTraces } from './traceMembers.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;
@@ -20,19 +18,18 @@ const KEYS_PER_READ = 1000;
 /** Values of metrics, with their explanations, of a group of records: a page of 1,000 records may have 134 kB of them each. */
 const MAX_DERIVED_BYTES = 128 * 1024 * 1024;
 
-/** Metrics that are searched one by one, as parts of one statement; of more all values are read. */
+/** Metrics that are searched one by one, as parts of one statement. Of more all values are read: of 50,000 148 s were spent on searches of their own. */
 const METRICS_AT_ONCE = 100;
 
 type Queries = Pick<ClickHouse, 'query'>;
-type KnownAndQueries = Pick<ClickHouse, 'query' | 'writtenTraces' | 'settled'>;
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
 export function clickHouseRecordReads(clickhouse: ClickHouse, versions = new RunVersions(clickhouse)): StoredReads {
   return {
     ...recordPages(clickhouse, versions),
 
-    async records(run, keys, columns) {
-      return inReads(keys, (group) => recordsOf(clickhouse, run, group, columns));
+    async records(run, keys, columns, longest) {
+      return inReads(keys, (group) => recordsOf(clickhouse, run, group, columns, { longest }));
     },
 
     async recordsWithin(run, keys, columns, maxBytes, areLarge) {
@@ -41,7 +38,9 @@ export function clickHouseRecordReads(clickhouse: ClickHouse, versions = new Run
       for (let from = 0; from < keys.length; from += KEYS_PER_READ) {
         const group = keys.slice(from, from + KEYS_PER_READ);
         // Pages are small as a rule: how large the texts are is asked where they turn out not to be, and between the groups of a long page.
-        const whole = areLarge ? undefined : await unlessOverSize(recordsOf(clickhouse, run, group, columns, left));
+        const whole = areLarge
+          ? undefined
+          : await unlessOverSize(recordsOf(clickhouse, run, group, columns, { maxResultBytes: left }));
         if (whole && keys.length <= KEYS_PER_READ) return { records: whole, taken: keys.length };
         const sizes = await textBytes(clickhouse, run, group);
         const bytesOf = ({ id }: RecordKey) => sizes.get(id) ?? 0;
@@ -73,7 +72,7 @@ export function clickHouseRecordReads(clickhouse: ClickHouse, versions = new Run
       });
       const members = found.flatMap((one) => one.members);
       return {
-        storedTraces: new Set(members.flatMap(({ trace, is_stored }) => (is_stored ? [trace] : []))),
+        storedTraces: new Set(members.flatMap(({ trace, isStored }) => (isStored ? [trace] : []))),
         parents: new Set(members.flatMap(({ parents }) => parents)),
         usage: new Map(found.flatMap((one) => one.usage)),
       };
@@ -152,13 +151,8 @@ export function clickHouseRecordReads(clickhouse: ClickHouse, versions = new Run
     },
 
     async booleanMetrics(run, metrics, kinds) {
-      const withNumbers = await (metrics.length > METRICS_AT_ONCE ? allWithNumbers : eachWithNumbers)(
-        clickhouse,
-        run,
-        metrics,
-        kinds,
-      );
-      return new Set(metrics.filter((metric) => !withNumbers.has(metric)));
+      const found = await withNumbers(clickhouse, run, metrics, kinds);
+      return new Set(metrics.filter((metric) => !found.has(metric)));
     },
 
     async spanCounts(run, traceIds) {
@@ -208,10 +202,10 @@ async function recordsOf(
   run: RecordRun,
   keys: readonly RecordKey[],
   columns: readonly string[] | undefined,
-  maxResultBytes?: number,
+  { longest, maxResultBytes }: { longest?: number | undefined; maxResultBytes?: number } = {},
 ): Promise<StoredRecord[]> {
   if (keys.length === 0) return [];
-  const { select, row } = recordRows(run, columns);
+  const { select, row } = recordRows(run, columns, false, longest);
   const binder = new Binder();
   const { bind, inRun } = scopeOf(binder.bind, run);
   const found = await clickhouse.query({
@@ -245,160 +239,32 @@ async function textBytes(clickhouse: Queries, run: RecordRun, keys: readonly Rec
   return new Map(rows.map(({ id, bytes }) => [id, Number(bytes)]));
 }
 
-type WithNumbers = (
+/** Those of the metrics that have a number in a record of these kinds. */
+async function withNumbers(
   clickhouse: Queries,
   run: RecordRun,
   metrics: readonly string[],
   kinds: readonly RecordKind[] | undefined,
-) => Promise<Set<string>>;
-
-const IS_NUMBER = "isNotNull(number) AND value NOT IN ('true', 'false')";
-
-/** Each search stops at the first number; a metric of booleans alone is a column that takes next to nothing. */
-const eachWithNumbers: WithNumbers = async (clickhouse, run, metrics, kinds) => {
+): Promise<Set<string>> {
   if (metrics.length === 0) return new Set();
   const binder = new Binder();
   const { bind, scoresInRun } = scopeOf(binder.bind, run);
   const ofKinds = kinds ? ofKindsSql(bind, kinds, 'record_type') : '';
+  const numbers = `FROM metric_values WHERE ${scoresInRun} AND isNotNull(number) AND value NOT IN ('true', 'false')${ofKinds}`;
+  // Each search stops at the first number; a metric of booleans alone is a column that takes next to nothing.
   const anyNumber = (metric: string): string => {
     const name = bind(metric, 'String');
-    return `(SELECT ${name} AS name FROM metric_values WHERE ${scoresInRun} AND metric = ${name} AND ${IS_NUMBER}${ofKinds} LIMIT 1)`;
+    return `(SELECT ${name} AS name ${numbers} AND metric = ${name} LIMIT 1)`;
   };
+  const isEach = metrics.length <= METRICS_AT_ONCE;
   const found = await clickhouse.query({
     name: 'metrics with numbers',
-    sql: metrics.map(anyNumber).join(' UNION ALL '),
+    sql: isEach ? metrics.map(anyNumber).join(' UNION ALL ') : `SELECT DISTINCT toString(metric) AS name ${numbers}`,
     params: binder.params,
     row: (row) => (row as { name: string }).name,
   });
   return new Set(found);
-};
-
-/** In one scan of the values: of 50,000 metrics 148 s were spent on searches of their own. */
-const allWithNumbers: WithNumbers = async (clickhouse, run, _metrics, kinds) => {
-  const binder = new Binder();
-  const { bind, scoresInRun } = scopeOf(binder.bind, run);
-  const ofKinds = kinds ? ofKindsSql(bind, kinds, 'record_type') : '';
-  const found = await clickhouse.query({
-    name: 'metrics with numbers',
-    sql: `SELECT DISTINCT toString(metric) AS name FROM metric_values WHERE ${scoresInRun} AND ${IS_NUMBER}${ofKinds}`,
-    params: binder.params,
-    row: (row) => (row as { name: string }).name,
-  });
-  return new Set(found);
-};
-
-/** The newest row of every record of these traces: id, trace_id, type and what else is named. */
-function membersSql({ bind, inRun }: Scope, traceIds: readonly string[], more = ''): string {
-  const wanted = bind(traceIds, 'Array(UUID)');
-  return `SELECT id, trace_id, type${more} FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
 }
-
-/** What the newest rows of its records say of a trace; the sums where they were asked for. */
-interface TraceMembers extends Partial<SumsOfMembers> {
-  trace: string;
-  is_stored: boolean;
-  /** Those that have children: of the records that were named, or of all. */
-  parents: string[];
-}
-
-/** Takes the members of traces from the writer where it knows them, and from the table otherwise. */
-async function membersOf(
-  clickhouse: KnownAndQueries,
-  run: RecordRun,
-  traces: readonly string[],
-  reading: { among?: readonly string[]; withSums?: boolean } = {},
-): Promise<TraceMembers[]> {
-  const known = await knownMembers(clickhouse, run, traces);
-  const others = traces.filter((trace) => !known.has(trace));
-  return [...known.values(), ...(await storedMembersOf(clickhouse, run, others, reading))];
-}
-
-async function knownMembers(
-  clickhouse: KnownAndQueries,
-  run: RecordRun,
-  traces: readonly string[],
-): Promise<Map<string, TraceMembers>> {
-  // Of a run with a retention some spans of a trace may have expired.
-  const { writtenTraces } = clickhouse;
-  if (!writtenTraces || run.expiry) return new Map();
-  await clickhouse.settled?.(run);
-  return new Map(
-    traces.flatMap((trace) => {
-      const known = writtenTraces.get(run, trace);
-      return known ? [[trace, { trace, is_stored: known.isStored, parents: known.parents, sums: known.sums, unknown: 0 }]] : [];
-    }),
-  );
-}
-
-async function storedMembersOf(
-  clickhouse: Queries,
-  run: RecordRun,
-  traces: readonly string[],
-  { among, withSums = true }: { among?: readonly string[]; withSums?: boolean },
-): Promise<TraceMembers[]> {
-  if (traces.length === 0) return [];
-  const binder = new Binder();
-  const members = membersSql(
-    scopeOf(binder.bind, run),
-    traces,
-    `${among ? ', parent_id' : ''}${withSums ? ', usage, counted_usage' : ''}`,
-  );
-  const parents = among ? parentsSql(binder, among) : '[]';
-  return clickhouse.query({
-    name: 'members of traces',
-    sql: `SELECT trace_id AS trace, countIf(type = 'trace') > 0 AS is_stored, ${parents} AS parents${withSums ? `, ${SUMS_OF_MEMBERS}` : ''}
-          FROM (${members}) GROUP BY trace_id`,
-    params: binder.params,
-    ...threadsFor(traces),
-    row: (row) => row as TraceMembers,
-  });
-}
-
-/** The records of a trace that have children; of more than a few records these are fewer than the records to look for. */
-const parentsSql = ({ bind }: Binder, among: readonly string[]): string =>
-  `groupUniqArrayIf(assumeNotNull(parent_id), ${among.length > KEYS_PER_READ ? 'isNotNull(parent_id)' : `parent_id IN ${bind(among, 'Array(UUID)')}`})`;
-
-type UsageOf = [container: string, sums: Record<string, number>];
-
-async function usageOfTraces(clickhouse: Queries, run: RecordRun, members: readonly TraceMembers[]): Promise<UsageOf[]> {
-  const known: UsageOf[] = [];
-  const others: string[] = [];
-  for (const { trace, sums, unknown } of members) {
-    if (sums && unknown === 0) known.push([trace, sums]);
-    else others.push(trace);
-  }
-  return [...known, ...(await usageOfRecords(clickhouse, run, 'trace', others))];
-}
-
-/** Read from the records themselves. */
-async function usageOfRecords(
-  clickhouse: Queries,
-  run: RecordRun,
-  container: Container,
-  group: readonly string[],
-): Promise<UsageOf[]> {
-  if (group.length === 0) return [];
-  const binder = new Binder();
-  const { bind, inRun } = scopeOf(binder.bind, run);
-  const column = `${container}_id` as const;
-  const wanted = bind(group, 'Array(UUID)');
-  const where = `${inRun} AND created_at IN (SELECT created_at FROM ${keysBy[column]} WHERE ${inRun} AND ${column} IN ${wanted}) AND ${column} IN ${wanted}`;
-  const newest = { from: 'records FINAL', where };
-  return clickhouse.query({
-    name: `usage of the records of ${container}s`,
-    sql: container === 'trace' ? sumsOfCallsSql(newest) : usageSql(container, usageMetrics, newest),
-    params: binder.params,
-    ...(container === 'trace' && threadsFor(group)), // a session may have any number of records
-    row: usageOfRow,
-  });
-}
-
-const usageOfRow = (row: unknown): UsageOf => {
-  const { container, ...sums } = row as Record<string, string | number | null>;
-  // 64-bit integers arrive as text.
-  const known = Object.entries(sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, Number(sum)] as const]));
-  return [String(container), Object.fromEntries(known)];
-};
 
 const countOfRow = (row: unknown): [string, number] => {
   const { container, records } = row as { container: string; records: string };

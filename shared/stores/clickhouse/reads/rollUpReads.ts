@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { parseJson } from '../../../json/parseJson.ts';
 import type { ScoreValue } from '../../../metrics/metric.ts';
-import type { RollUpReads } from '../../../scoring/rollUps.ts';
+import type { HeldValue, RollUpReads } from '../../../scoring/rollUps.ts';
 import { IN_RUN, runParams, timeOfColumn } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { TAKEN_BACK } from '../tables/metricRow.ts';
 import { keysBy } from '../tables/tables.ts';
 
-/** Which records a trace or a session gets values from, by the column that names it. */
+/** Records that a trace or a session gets values from, by the column that names it. */
 const below = {
   trace: {
     column: 'trace_id',
@@ -61,15 +61,31 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
         params: { ...runParams(run), ids, metrics },
         row: ValueRow,
       });
-      return rows.map(({ container, metric, record, value, version, made_by, is_callers }) => ({
-        containerId: container,
-        metric,
-        recordId: record,
-        value: value === '' ? null : (parseJson(value) as ScoreValue),
-        version,
-        scorerVersion: made_by,
-        isCallers: is_callers,
-      }));
+      return rows.map(toHeld);
+    },
+
+    async ownValues(run, ids, metrics) {
+      const keys = `SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)}`;
+      const rows = await clickhouse.query({
+        name: 'values that others require',
+        sql: `SELECT record_id AS container, metric, record_id AS record, value, version, scorer_version AS made_by, isNull(scorer_id) AS is_callers
+                FROM metric_values FINAL
+               WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (${keys})
+                 AND status IN ('success', 'roll_up') AND value != '' AND NOT ${TAKEN_BACK}`,
+        params: { ...runParams(run), ids, metrics },
+        row: ValueRow,
+      });
+      return rows.map(toHeld);
     },
   };
 }
+
+const toHeld = ({ container, metric, record, value, version, made_by, is_callers }: z.output<typeof ValueRow>): HeldValue => ({
+  containerId: container,
+  metric,
+  recordId: record,
+  value: value === '' ? null : (parseJson(value) as ScoreValue),
+  version,
+  scorerVersion: made_by,
+  isCallers: is_callers,
+});

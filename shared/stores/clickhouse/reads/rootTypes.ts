@@ -8,7 +8,7 @@ import { inChunks } from '../inChunks.ts';
 
 const Row = z.object({ run_id: z.string(), id: z.string(), root_type: z.enum(['session', 'trace', 'span']) });
 
-/** Which of these records are sessions, traces or spans, from their keys. */
+/** Reads from the keys of records whether they are sessions, traces or spans. */
 export const clickhouseRootTypes =
   (clickhouse: ClickHouse, expiryOf: Expiries['of']): RootTypes =>
   async (projectId, runIds, recordIds) => {

@@ -14,8 +14,8 @@ const JudgesRow = Row.extend({ scores: number });
 const detail = (name: string, type: 'Int64' | 'Float64'): string => `JSONExtract(details, '${name}', 'Nullable(${type})')`;
 
 /**
- * What the traces of a run cost, and what the judges of its scores do: of each score the newest, whatever came of it. Tokens of the judges are unknown
- * where those of one score are.
+ * Sums up the usage of a run's traces, and that of the judges in the newest result of each score, also of one that failed. The judges' tokens are
+ * unknown as soon as those of one score are.
  */
 export async function runUsage(clickhouse: ClickHouse, run: RunRef): Promise<RunUsage> {
   const params = runParams(run);

@@ -1,15 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { RunRef } from '../../../projects/runs.ts';
-import { IN_RUN, runParams } from '../binder.ts';
+import { Binder, IN_RUN, runParams } from '../binder.ts';
 import { type ClickHouse, ONE_THREAD } from '../clickHouse.ts';
-import { asWritten, type NewestVersions, newestVersions, sameVersions } from '../tables/newestVersions.ts';
+import { scopeOf } from '../filters/columnSql.ts';
+import { asWritten, type Counts, type NewestVersions, newestVersions, sameVersions } from '../tables/newestVersions.ts';
 
-/** What a statement over the records of a run has to know of their versions. */
+/** Tells a statement over the records of a run where their newest versions are. */
 export interface RecordVersions {
   newest: NewestVersions;
-  /** The numbers of its records, expired ones too; undefined where they are not known. */
-  counts?: ReadonlyMap<RecordKind, number>;
+  /** Undefined where they are not known. */
+  counts?: Counts;
   /** Rises with every write that replaces a version; only with the embedded engine. */
   rewrites?: number;
 }
@@ -38,7 +39,22 @@ export class RunVersions {
     return written.get(run) ?? written.read(run, () => this.#askRecords(run));
   }
 
-  /** Whether every value of the metric came with its record and stayed as it was: then nothing has to be merged to find the newest. */
+  /** Counts the records of each kind, among these versions; undefined with a server, which would be asked anew before each page. */
+  async count(run: RunRef, newest: NewestVersions): Promise<Counts | undefined> {
+    const binder = new Binder();
+    const { from, newest: where } = scopeOf(binder.bind, { projectId: run.projectId, runId: run.runId }, newest);
+    return this.#clickhouse.written?.count(run, newest, async () => {
+      const kinds = await this.#clickhouse.query({
+        name: 'record count',
+        sql: `SELECT type, count() AS held FROM ${from} WHERE ${where} GROUP BY type`,
+        params: binder.params,
+        row: (row) => row as { type: RecordKind; held: string },
+      });
+      return new Map(kinds.map(({ type, held }) => [type, Number(held)]));
+    });
+  }
+
+  /** True when every value of the metric came with its record and was never rewritten: then no versions have to be merged. */
   async areWrittenOnce(run: RunRef, metric: string): Promise<boolean> {
     await this.#clickhouse.settled?.(run);
     const rewritten = await this.#clickhouse.query({
@@ -49,7 +65,7 @@ export class RunVersions {
     });
     return rewritten.length === 0;
   }
-  /** Whether nothing was rewritten since these versions were asked for. */
+  /** True when nothing was rewritten since these versions were read. */
   async areCurrent(run: RunRef, versions: RecordVersions): Promise<boolean> {
     if (versions.newest.from === 'records FINAL') return true;
     const { written } = this.#clickhouse;

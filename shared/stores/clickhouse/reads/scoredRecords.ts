@@ -53,6 +53,7 @@ const Scored = OfRow.extend({
   num_input_tokens: count,
   num_output_tokens: count,
   num_total_tokens: count,
+  cost: z.number().nullable(),
   counted_usage: z.string().nullable(),
 });
 type Row = z.output<typeof Scored>;
@@ -204,7 +205,7 @@ export async function recordSizes(
   );
 }
 
-/** What is read below a session. */
+/** Selects the records to read below a session. */
 const belowKinds = (spansRead: SpansRead): string => (spansRead === 'none' ? "type = 'trace'" : "type != 'session'");
 
 /** Records below these traces or sessions, by the id of those. */
@@ -222,7 +223,7 @@ async function readBelow(
   return Map.groupBy(rows, (row) => row[column] as string);
 }
 
-/** What the traces of spans say of their rows. */
+/** Reads the dataset rows of spans, which stand on their traces. */
 async function readTraces(clickhouse: ClickHouse, run: RunRef, ids: readonly string[]): Promise<Map<string, OfRow>> {
   if (ids.length === 0) return new Map();
   const rows = await clickhouse.query({
@@ -254,7 +255,7 @@ function readRecords(
     name: 'records to score',
     sql: `${cutWithin ? counts : ''} SELECT ${cutWithin ? most : ''} id, type, trace_id, parent_id, step_number, session_id, created_at, version, ${long('input')}, input_is_json, ${lengthOf('input')},
                  ${long('output')}, output_is_json, ${lengthOf('output')}, ${long('tools')}, dataset_row_id, dataset_row_ordinal, dataset_input, dataset_output, dataset_metadata,
-                 user_metadata, file_modalities, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens, counted_usage
+                 user_metadata, file_modalities, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens, cost, counted_usage
             FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,
     params: { ...runParams(run), ids },
     row: Scored,
@@ -289,12 +290,15 @@ const asScored = (row: Row, trace?: OfRow): ScoredRecord => ({
   metadata: { ...row.user_metadata, ...row.dataset_metadata },
   ...(trace ? { traceMetadata: { ...trace.user_metadata, ...trace.dataset_metadata } } : {}),
   tools: row.tools,
+  ...(row.file_modalities.length > 0 ? { fileModalities: row.file_modalities } : {}),
   ...(row.dataset_row_id === null ? {} : { isRow: true }),
   durationNs: row.duration_ns,
   inputTokens: row.num_input_tokens,
   outputTokens: row.num_output_tokens,
   totalTokens: row.num_total_tokens,
+  costUsd: row.cost,
   countsTokens: isSpanKind(row.type) && ['all', 'tokens'].includes(countedOf(row)),
+  countsCost: isSpanKind(row.type) && ['all', 'cost'].includes(countedOf(row)),
   errorMessage: errorOf(row) ?? null,
   model: row.model,
 });

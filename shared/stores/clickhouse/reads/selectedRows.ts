@@ -6,11 +6,11 @@ import { contentConditions, orderedKeys } from './contentConditions.ts';
 const count = z.coerce.number().int();
 
 /** Every row of a content with the ordinal at which its range begins. */
-const keysInRanges = `SELECT row_key + step AS row_key, ordinal + step AS ordinal, dataset_stretches.ordinal AS range_start FROM dataset_stretches
+const keysInRanges = `SELECT row_key + step AS row_key, ordinal + step AS ordinal, dataset_row_ranges.ordinal AS range_start FROM dataset_row_ranges
   ARRAY JOIN range(count) AS step WHERE owner_id = {owner:UUID} AND content_id = {content:UUID}`;
 
 /** Keys, or ordinals, of the list that a choice is like. */
-const LISTED = `SELECT row_key + step FROM dataset_stretches ARRAY JOIN range(count) AS step WHERE owner_id = {likeOwner:UUID} AND content_id = {likeContent:UUID}`;
+const LISTED = `SELECT row_key + step FROM dataset_row_ranges ARRAY JOIN range(count) AS step WHERE owner_id = {likeOwner:UUID} AND content_id = {likeContent:UUID}`;
 
 /** Choosing rows, all of it in the engine: rows are many. */
 export const selectedRows = (clickhouse: ClickHouse): Pick<RowTables, 'select' | 'ordinalsOf'> => ({
@@ -20,7 +20,7 @@ export const selectedRows = (clickhouse: ClickHouse): Pick<RowTables, 'select' |
       keepsRecords: true,
       name: 'select rows',
       // Rows side by side in the content are one range: then position, ordinal and key rise together.
-      sql: `INSERT INTO dataset_stretches (owner_id, content_id, ordinal, row_key, count)
+      sql: `INSERT INTO dataset_row_ranges (owner_id, content_id, ordinal, row_key, count)
         SELECT {into:UUID}, list.1, position, list.2, length
           FROM (SELECT min(nth) AS position, min(row_key) AS first_key, min(ordinal) AS first_ordinal, count() AS length
                   FROM (SELECT row_number() OVER (ORDER BY ordinal) - 1 AS nth, row_key, ordinal, range_start FROM (${chosen}))
@@ -30,7 +30,7 @@ export const selectedRows = (clickhouse: ClickHouse): Pick<RowTables, 'select' |
     });
     const [selected] = await clickhouse.query({
       name: 'count of selected rows',
-      sql: 'SELECT sum(count) AS total FROM dataset_stretches WHERE owner_id = {into:UUID} AND content_id = {keys:UUID}',
+      sql: 'SELECT sum(count) AS total FROM dataset_row_ranges WHERE owner_id = {into:UUID} AND content_id = {keys:UUID}',
       params: { into: into.ownerId, keys: into.keys },
       row: z.object({ total: count }),
     });

@@ -10,13 +10,15 @@ const Figures = z.object({
   mean: z.number().nullable(),
   spread: z.number().nullable(),
   agreement: z.number(),
+  deviation: z.number().nullable(),
 });
 
-/** Of each metric of a run's traces: how its values differ over the trials of a row. */
+/** Returns, by metric, how the values of a run's traces differ over the trials of a row. */
 export async function trialFigures(clickhouse: ClickHouse, run: RunRef): Promise<Map<string, TrialFigures>> {
   const found = await clickhouse.query({
     name: 'figures over trials',
-    sql: `SELECT metric, count() AS rows, avg(rowMean) AS mean, avg(rowSpread) AS spread, avg(rowAgreement) AS agreement
+    sql: `SELECT metric, count() AS rows, avg(rowMean) AS mean, avg(rowSpread) AS spread, avg(rowAgreement) AS agreement,
+        if(count(rowMean) > 1, stddevSampStable(rowMean), NULL) AS deviation
       FROM (
         SELECT metric, row, avg(number) AS rowMean, if(count(number) > 1, stddevSampStable(number), NULL) AS rowSpread,
             groupArray(value) AS given, arrayMax(arrayMap(one -> countEqual(given, one), given)) / length(given) AS rowAgreement

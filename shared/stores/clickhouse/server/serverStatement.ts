@@ -17,14 +17,17 @@ export class ServerStatement {
     this.#signal = signal;
   }
 
-  /** What it is sent with. The id is new each time: a server refuses that of a statement which still runs. */
+  /** Returns the options to send the statement with. The id is new each time: a server refuses the id of a statement that still runs. */
   sending(): { query_id: string; abort_signal: AbortSignal } {
     this.#id = randomUUID();
     const signals = [this.#leaving.signal, ...(this.#signal ? [this.#signal] : [])];
     return { query_id: this.#id, abort_signal: AbortSignal.any(signals) };
   }
 
-  /** What `work` gives, all of the statement or a part of its answer. @throws StatementHangs when it takes longer than `seconds` */
+  /**
+   * Returns the result of `work`, which is all of the statement or a part of its answer.
+   * @throws StatementHangs when `work` takes longer than `seconds`
+   */
   within<T>(seconds: number, work: Promise<T>): Promise<T> {
     const { cancelSeconds } = this.#limits;
     const statement: StatementEnd = {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient, type Row } from '@clickhouse/client';
-import { currentCaller } from '../../../accounts/currentCaller.ts';
+import { currentCaller } from '../../../concurrency/currentCaller.ts';
 import { FairTurns } from '../fairTurns.ts';
 import { readSeconds, type StatementLimits } from '../hungStatements.ts';
 import { type InsertSettings, nativeSettings, nativeSql, type ReadStatement, type Transport } from '../transport.ts';
@@ -40,7 +40,7 @@ export function serverTransport({ url, connections, limits, onWait }: ServerOpti
     const statement = new ServerStatement(client, limits);
     return statement.within(
       seconds,
-      sent(() => work(statement.sending())),
+      sendOrExplain(() => work(statement.sending())),
     );
   };
   const insert =
@@ -90,7 +90,7 @@ async function* streamed(
   seconds: number,
   statement: ServerStatement,
 ): AsyncGenerator<Iterable<unknown>> {
-  const asked = sent(() =>
+  const asked = sendOrExplain(() =>
     client.query({ query: sql, query_params: { ...params }, format: 'JSONEachRow', ...statement.sending() }),
   );
   const rows = (await statement.within(seconds, asked)).stream();
@@ -110,7 +110,7 @@ async function* streamed(
  * A server, or a proxy before it, closes a connection that was idle for long, maybe at the moment at which a statement is sent over it. It is sent once
  * more then: none does harm when it is done twice.
  */
-const sent = <T>(send: () => Promise<T>): Promise<T> =>
+const sendOrExplain = <T>(send: () => Promise<T>): Promise<T> =>
   send().catch((err: NodeJS.ErrnoException) => {
     if (err.code === 'ECONNRESET' || err.code === 'EPIPE') return send();
     throw err;

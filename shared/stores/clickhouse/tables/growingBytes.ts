@@ -75,7 +75,6 @@ export class GrowingBytes {
   addText(text: string): void {
     const { length } = text;
     this.reserve(3 * length + 5);
-    if (length < SHORT && this.#addShort(text)) return;
     // Most texts have a byte for each character, and the space that is kept for the length fits.
     const space = lengthBytes(length);
     const start = this.#size + space;
@@ -83,20 +82,6 @@ export class GrowingBytes {
     const needed = lengthBytes(bytes);
     if (needed !== space) this.#buffer.copyWithin(this.#size + needed, start, start + bytes);
     this.#size = this.#writeLength(bytes, this.#size) + bytes;
-  }
-
-  /** Short texts of ASCII alone, without the price of a call out of JavaScript. */
-  #addShort(text: string): boolean {
-    const buffer = this.#buffer;
-    const start = this.#size + 1;
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      if (code > 127) return false;
-      buffer[start + i] = code;
-    }
-    buffer[this.#size] = text.length;
-    this.#size = start + text.length;
-    return true;
   }
 
   #writeLength(length: number, at: number): number {
@@ -107,13 +92,11 @@ export class GrowingBytes {
     return next;
   }
 
-  /** What was added, until more is. */
+  /** Returns the bytes that were added. The next addition may move them. */
   written(): Buffer {
     return this.#buffer.subarray(0, this.#size);
   }
 }
-
-const SHORT = 32;
 
 const lengthBytes = (length: number): number => {
   let bytes = 1;

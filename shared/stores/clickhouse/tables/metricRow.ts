@@ -1,4 +1,5 @@
 import { parseJson } from '../../../json/parseJson.ts';
+import { areBooleans, shareOfTrue } from '../../../metrics/aggregate.ts';
 import type { StoredMetric } from '../../../records/searchRecords.ts';
 import { isExact } from '../../../wire/exactNumber.ts';
 import type { MetricResult } from '../../../wire/metricResults.ts';
@@ -41,7 +42,7 @@ export function metricFields(
   const given = Object.entries(details).filter(([, one]) => one !== null && one !== undefined);
   return {
     status: status_type,
-    number: typeof value === 'number' || isExact(value) ? Number(value) : typeof value === 'boolean' ? Number(value) : null,
+    number: numberOf(value),
     text: typeof value === 'string' ? value : null,
     texts: Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : [],
     value: value === undefined || value === null ? '' : JSON.stringify(value),
@@ -49,6 +50,11 @@ export function metricFields(
     metadata: metadata ? JSON.stringify(metadata) : '',
     details: given.length > 0 ? JSON.stringify(Object.fromEntries(given)) : '',
   };
+}
+
+function numberOf(value: unknown): number | null {
+  if (typeof value === 'number' || typeof value === 'boolean' || isExact(value)) return Number(value);
+  return areBooleans(value) ? shareOfTrue(value) : null;
 }
 
 /** The metric result of a row; its metadata apart, as it is sent only when asked for. */

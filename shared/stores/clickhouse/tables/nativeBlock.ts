@@ -72,10 +72,10 @@ export class NativeBlock {
 export type NativeTypes = ReadonlyMap<string, NativeType>;
 
 interface NativeType {
-  /** What the block says it holds; the engine casts it to the column's type. */
+  /** The type that the block declares; the engine casts the values to the column's type. */
   sent: string;
   cells: (memory: Memory) => Cells;
-  /** Of a row that does not give the column. */
+  /** The value of a row that lacks the column. */
   byDefault: unknown;
 }
 

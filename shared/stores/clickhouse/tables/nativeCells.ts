@@ -17,12 +17,12 @@ export function cellsOf(type: string): (memory: Memory) => Cells {
     }
     case 'Array': {
       const items = cellsOf(inner ?? '');
-      return (memory) => new ArrayCells(memory, items(memory));
+      return (memory) => new ListCells(memory, [items(memory)], addItems);
     }
     case 'Map': {
       const [key = '', value = ''] = (inner ?? '').split(/, (.*)/s);
       const [keys, values] = [cellsOf(key), cellsOf(value)];
-      return (memory) => new MapCells(memory, keys(memory), values(memory));
+      return (memory) => new ListCells(memory, [keys(memory), values(memory)], addEntries);
     }
     case 'String':
       return (memory) => new TextCells(memory);
@@ -63,20 +63,24 @@ class NullableCells implements Cells {
   }
 }
 
-class ArrayCells implements Cells {
+/** Adds a value's members. @returns how many these are */
+type AddMembers = (value: unknown, to: readonly Cells[]) => number;
+
+/** Lists and maps: where each value ends, and the members of all. */
+class ListCells implements Cells {
   readonly #ends: GrowingBytes;
-  readonly #items: Cells;
+  readonly #members: readonly Cells[];
+  readonly #addMembers: AddMembers;
   #end = 0;
 
-  constructor(memory: Memory, items: Cells) {
+  constructor(memory: Memory, members: readonly Cells[], addMembers: AddMembers) {
     this.#ends = new GrowingBytes(memory);
-    this.#items = items;
+    this.#members = members;
+    this.#addMembers = addMembers;
   }
 
   add(value: unknown): void {
-    if (!Array.isArray(value)) throw doesNotFit('a list');
-    for (const item of value) this.#items.add(item);
-    this.#end += value.length;
+    this.#end += this.#addMembers(value, this.#members);
     this.addDefault();
   }
 
@@ -85,59 +89,49 @@ class ArrayCells implements Cells {
   }
 
   finish(): Buffer[] {
-    return [this.#ends.written(), ...this.#items.finish()];
+    return [this.#ends.written(), ...this.#members.flatMap((cells) => cells.finish())];
   }
 }
 
-class MapCells implements Cells {
-  readonly #ends: GrowingBytes;
-  readonly #keys: Cells;
-  readonly #values: Cells;
-  #end = 0;
+const addItems: AddMembers = (value, [items]) => {
+  if (!Array.isArray(value)) throw doesNotFit('a list');
+  for (const item of value) items?.add(item);
+  return value.length;
+};
 
-  constructor(memory: Memory, keys: Cells, values: Cells) {
-    this.#ends = new GrowingBytes(memory);
-    this.#keys = keys;
-    this.#values = values;
+const addEntries: AddMembers = (value, [keys, values]) => {
+  if (typeof value !== 'object' || value === null) throw doesNotFit('an object');
+  const names = Object.keys(value);
+  for (const name of names) {
+    keys?.add(name);
+    values?.add((value as Record<string, unknown>)[name]);
   }
+  return names.length;
+};
 
-  add(value: unknown): void {
-    if (typeof value !== 'object' || value === null) throw doesNotFit('an object');
-    for (const key of Object.keys(value)) {
-      this.#keys.add(key);
-      this.#values.add((value as Record<string, unknown>)[key]);
-      this.#end++;
-    }
-    this.addDefault();
-  }
-
-  addDefault(): void {
-    this.#ends.addInt64(this.#end);
-  }
-
-  finish(): Buffer[] {
-    return [this.#ends.written(), ...this.#keys.finish(), ...this.#values.finish()];
-  }
-}
-
-class TextCells implements Cells {
-  readonly #bytes: GrowingBytes;
+abstract class PlainCells implements Cells {
+  protected readonly bytes: GrowingBytes;
 
   constructor(memory: Memory) {
-    this.#bytes = new GrowingBytes(memory);
+    this.bytes = new GrowingBytes(memory);
   }
 
+  abstract add(value: unknown): void;
+  abstract addDefault(): void;
+
+  finish(): Buffer[] {
+    return [this.bytes.written()];
+  }
+}
+
+class TextCells extends PlainCells {
   add(value: unknown): void {
     if (typeof value !== 'string') throw doesNotFit('a text');
-    this.#bytes.addText(value);
+    this.bytes.addText(value);
   }
 
   addDefault(): void {
-    this.#bytes.addByte(0);
-  }
-
-  finish(): Buffer[] {
-    return [this.#bytes.written()];
+    this.bytes.addByte(0);
   }
 }
 
@@ -149,65 +143,43 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) {
   hexDigits[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-class UuidCells implements Cells {
-  readonly #bytes: GrowingBytes;
-  /** Rows that follow each other are mostly of one project, run and trace. */
-  #last: unknown;
-  readonly #lastBytes = Buffer.alloc(16);
-
-  constructor(memory: Memory) {
-    this.#bytes = new GrowingBytes(memory);
-  }
+class UuidCells extends PlainCells {
+  readonly #read = Buffer.alloc(16);
 
   add(value: unknown): void {
-    if (value !== this.#last) this.#read(value);
-    this.#bytes.addBytes(this.#lastBytes);
-  }
-
-  addDefault(): void {
-    this.#bytes.addZeros(16);
-  }
-
-  finish(): Buffer[] {
-    return [this.#bytes.written()];
-  }
-
-  #read(value: unknown): void {
-    this.#last = undefined;
     if (typeof value !== 'string' || value.length !== 36) throw doesNotFit('a UUID');
     let problems = 0;
     for (let i = 0; i < 16; i++) {
       const at = uuidDigits[i] as number;
       const byte = ((hexDigits[value.charCodeAt(at)] ?? -1) << 4) | (hexDigits[value.charCodeAt(at + 1)] ?? -1);
       problems |= byte;
-      this.#lastBytes[i] = byte;
+      this.#read[i] = byte;
     }
     if (problems < 0) throw doesNotFit('a UUID');
-    this.#last = value;
+    this.bytes.addBytes(this.#read);
+  }
+
+  addDefault(): void {
+    this.bytes.addZeros(16);
   }
 }
 
-class NumberCells implements Cells {
-  readonly #bytes: GrowingBytes;
+class NumberCells extends PlainCells {
   readonly #number: NumberForm;
 
   constructor(memory: Memory, number: NumberForm) {
-    this.#bytes = new GrowingBytes(memory);
+    super(memory);
     this.#number = number;
   }
 
   add(value: unknown): void {
     const { width, write } = this.#number;
-    this.#bytes.reserve(width);
-    write(this.#bytes, value);
+    this.bytes.reserve(width);
+    write(this.bytes, value);
   }
 
   addDefault(): void {
-    this.#bytes.addZeros(this.#number.width);
-  }
-
-  finish(): Buffer[] {
-    return [this.#bytes.written()];
+    this.bytes.addZeros(this.#number.width);
   }
 }
 
@@ -255,7 +227,7 @@ function addTime(to: GrowingBytes, value: unknown): void {
   if (typeof value !== 'string' || value.length !== 27 || !value.endsWith('Z'))
     throw doesNotFit('a time such as 2026-07-07T15:55:01.110554Z');
   const seconds =
-    86_400 * daysBefore(digits(value, 0, 4), digits(value, 5, 7), digits(value, 8, 10)) +
+    Date.UTC(digits(value, 0, 4), digits(value, 5, 7) - 1, digits(value, 8, 10)) / 1_000 +
     3_600 * digits(value, 11, 13) +
     60 * digits(value, 14, 16) +
     digits(value, 17, 19);
@@ -270,19 +242,6 @@ function digits(text: string, from: number, to: number): number {
   let number = 0;
   for (let at = from; at < to; at++) number = number * 10 + text.charCodeAt(at) - 48;
   return number;
-}
-
-let lastDay = Number.NaN;
-let lastDays = 0;
-
-/** Days from 1970-01-01 to a day, which is mostly the one asked for before. */
-function daysBefore(year: number, month: number, day: number): number {
-  const key = year * 10_000 + month * 100 + day;
-  if (key !== lastDay) {
-    lastDay = key;
-    lastDays = Date.UTC(year, month - 1, day) / 86_400_000;
-  }
-  return lastDays;
 }
 
 const doesNotFit = (wanted: string): ServiceError =>

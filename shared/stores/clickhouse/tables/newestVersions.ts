@@ -1,3 +1,4 @@
+import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import { IN_RUN, runParams } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
@@ -25,15 +26,18 @@ export interface StaleRow {
 /** Run, id and version of stale rows, in the memory of the embedded engine. */
 export const STALE_TABLE = 'stale_versions';
 
+/** The number of a run's records of each kind, expired ones too. */
+export type Counts = ReadonlyMap<RecordKind, number>;
+
 /** Right for every run. */
 export const byMerging: NewestVersions = { from: 'records FINAL', stale: [], rewritten: '' };
 
-/** Of a run that was never rewritten. */
+/** Reads a run of which no record was ever rewritten. */
 export const asWritten: NewestVersions = { from: 'records', stale: [], rewritten: '' };
 
 /**
- * Whether nothing was rewritten between the two. What is stale does not tell alone: a row that was replaced after the first look may be merged away
- * before the second, and was seen by whoever read between the two.
+ * True when nothing was rewritten between the two looks. The stale rows alone do not show it: a row that was replaced after the first look may be
+ * merged away before the second, and a read between the two has seen it.
  */
 export const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
   one.from === other.from && one.rewritten === other.rewritten && rowNames(one.stale) === rowNames(other.stale);

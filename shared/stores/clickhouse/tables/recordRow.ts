@@ -2,13 +2,13 @@ import { storedFields } from '../../../columns/recordFields.ts';
 import { isJsonColumn, recordTableColumns } from '../../../columns/recordTableColumns.ts';
 import { hasOwnColumn, metricsTableColumns, systemMetrics } from '../../../columns/systemMetrics.ts';
 import { parseJson } from '../../../json/parseJson.ts';
+import { templateOf } from '../../../json/templateOf.ts';
 import type { RunRef } from '../../../projects/runs.ts';
-import { templateOf } from '../../../prompts/templateOf.ts';
 import type { StoredRecord } from '../../../records/record.ts';
 import type { NewVersion } from '../../../records/recordStore.ts';
 import { timeOfColumn } from '../binder.ts';
 import type { NativeBlock } from './nativeBlock.ts';
-import { blankShortColumns, CachedColumns, selectedForRead, shortColumnsCache } from './shortColumnsCache.ts';
+import { blankShortColumns, CachedColumns, isLongText, selectedForRead, shortColumnsCache } from './shortColumnsCache.ts';
 
 /** One row of the record table as it is read. 64-bit integers arrive as text. */
 type RecordRow = Record<string, unknown>;
@@ -111,15 +111,27 @@ function metricsOf(row: RecordRow): Record<string, unknown> {
   return metrics;
 }
 
-/** What is read of each row of a table. */
+/** Says which columns to select from a table, and how to parse each row. */
 export interface RowsOf<T> {
   select: string;
   row: (row: unknown) => T;
 }
 
-/** Records of a run, with these columns beside those that every read takes; absent: all. @param forRewrite with what only a rewrite needs */
-export function recordRows(run: RunRef, columns?: readonly string[], forRewrite = false): RowsOf<StoredRecord> {
+/**
+ * Records of a run, with these columns beside those that every read takes; absent: all.
+ * @param forRewrite with what only a rewrite needs
+ * @param longest characters of a text that are read; what is JSON is read whole
+ */
+export function recordRows(run: RunRef, columns?: readonly string[], forRewrite = false, longest?: number): RowsOf<StoredRecord> {
   const selected = selectedForRead(columns, forRewrite);
   const blank = blankRecord(selected);
-  return { select: selected.join(', '), row: (row) => fromRow(run, blank, row as RecordRow) };
+  const read = longest === undefined ? selected : selected.map((name) => beginningOf(name, longest));
+  return { select: read.join(', '), row: (row) => fromRow(run, blank, row as RecordRow) };
+}
+
+function beginningOf(name: string, longest: number): string {
+  const form = formOf.get(name);
+  if (!isLongText(name) || (form !== undefined && form !== 'text or json')) return name;
+  const beginning = `substringUTF8(records.${name}, 1, ${longest})`;
+  return `${form ? `if(${isJsonColumn(name)}, records.${name}, ${beginning})` : beginning} AS ${name}`;
 }

@@ -3,11 +3,12 @@ import { storedFields } from '../../../columns/recordFields.ts';
 import { recordTableColumns } from '../../../columns/recordTableColumns.ts';
 import { utf8Json } from '../rowLines.ts';
 
-// A cache of the short columns of each row: one column, `shorts`, holds their values once more, as JSON text. Whoever reads whole records reads this
+// A cache of the short columns of each row: one column, `short_columns`, holds their values once more, as JSON text. Whoever reads whole records reads this
 // one column in place of fifty: 50 scattered records of 1 M take 30 ms of CPU instead of 68. Every value has its home in a column of its own.
 
 /** Columns of a record that may hold long texts. */
 const longTexts = storedFields.filter(({ stored }) => stored.isLong).map(({ id }) => id);
+export const isLongText = (column: string): boolean => longTexts.includes(column);
 /**
  * Bytes of these texts of a record. The store has them beside the texts, but `length` of a column with an index reads the texts: of 6 M records 2.5 s
  * instead of 0.05, and exports of them went beyond the memory of a statement.
@@ -15,7 +16,7 @@ const longTexts = storedFields.filter(({ stored }) => stored.isLong).map(({ id }
 export const textBytes = (names: readonly string[]): string => names.map((name) => `ifNull(records.${name}.size, 0)`).join(' + ');
 /** Bytes of the texts of a record that may be long. */
 export const TEXT_BYTES = textBytes(longTexts);
-/** What every read of records takes from the columns: what rows are found, ordered and grouped by. */
+/** Every read of records selects these columns: rows are found, ordered and grouped by them. */
 const keyColumns = ['id', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;
 /** A read names its run. */
 const ofRun = ['project_id', 'run_id'] as const;
@@ -33,11 +34,16 @@ const shortTypes = shortColumns.map((column) => `${column.name} ${typeOf(column)
 
 /** Rows without it, such as those from before the cache, get it from their columns when they are read. */
 export const shortColumnsCache: StoredColumn = {
-  name: 'shorts',
+  name: 'short_columns',
+  formerName: 'shorts',
   sqlType: `String DEFAULT toJSONString(CAST((${[...shortNames].join(', ')}), 'Tuple(${shortTypes})')) CODEC(ZSTD(1))`,
 };
 
-/** What a read of records selects. @param columns leaves out the long texts that are not among them @param forRewrite with what only a rewrite needs */
+/**
+ * Returns the SELECT list of a read of records.
+ * @param columns long texts to read; absent: all of them
+ * @param forRewrite adds the columns that only a rewrite needs
+ */
 export const selectedForRead = (columns?: readonly string[], forRewrite = false): string[] => [
   ...keyColumns,
   ...times,

@@ -1,5 +1,6 @@
 import type { StoredColumn } from '../../../columns/columnDef.ts';
 import { recordTableColumns } from '../../../columns/recordTableColumns.ts';
+import { PENDING } from '../../../records/recordStore.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { shortColumnsCache } from './shortColumnsCache.ts';
 
@@ -121,7 +122,8 @@ export const recordKeys: Table = {
     { name: 'session_id', sqlType: 'UUID' },
     { name: 'version', sqlType: 'UInt64' },
   ],
-  // Who gathers a session looks for a few ids among all keys of the run. 4,096 rows a granule: in 1 M keys 6 ms, against 15 without (256 rows: 7).
+  // To gather a session, a read looks for a few ids among all keys of the run. With 4,096 rows a granule this takes 6 ms of 1 M keys,
+  // against 15 without the index (256 rows: 7).
   indexes: [{ name: 'by_session_id', expression: 'session_id', type: 'bloom_filter(0.001)', granularity: 16 }],
   projections: [],
   orderBy: ['project_id', 'run_id', 'id'],
@@ -149,12 +151,16 @@ export const traceMembers: Table = {
 /** The type of a row of `trace_members` whose record has left that trace. */
 export const LEFT = '';
 
+/** The type of keys without a record that former releases have stored. */
+export const FORMER_PENDING = 'awaited';
+export const isPending = (type: string): string => `${type} IN ('${PENDING}', '${FORMER_PENDING}')`;
+
 /** Where to look for keys by one of these columns; in the other table the same search reads every key of the run. */
 export const keysBy = { id: recordKeys.name, session_id: recordKeys.name, trace_id: traceMembers.name } as const;
 
 /**
  * One value of one metric of one record, with the state of its scoring. Scoring never rewrites a record; a newer value has a higher version.
- * `number` holds numbers, and booleans as 0 and 1; `text` holds texts and categories, `texts` lists of them; `value` the whole value as JSON text.
+ * `number` holds numbers, booleans as 0 and 1, and of a list of booleans the share that is true; `text` holds texts and categories, `texts` lists of them; `value` the whole value as JSON text.
  */
 export const metricValues: Table = {
   name: 'metric_values',
@@ -179,7 +185,7 @@ export const metricValues: Table = {
     // The other keys of the metric result (cost, tokens, model_alias, message, standard_error …) as JSON text of an object, or empty.
     { name: 'details', sqlType: 'String CODEC(ZSTD(1))' },
     { name: 'scorer_id', sqlType: 'Nullable(UUID)' },
-    // What made the value, or is to make it (`frozen_metrics` of Postgres); empty where that is not known.
+    // The version of the scorer that made the value, or is to make it (`frozen_metrics` of Postgres); empty where it is not known.
     { name: 'scorer_version', sqlType: 'LowCardinality(String)' },
     { name: 'computed_at', sqlType: "DateTime64(6, 'UTC')" },
     { name: 'version', sqlType: 'UInt64' },
@@ -222,8 +228,8 @@ export const tablesOfRecords: readonly Table[] = [records, recordKeys, traceMemb
 export const tables: readonly Table[] = [...tablesOfRecords, deletedRecords];
 
 /**
- * Creates what is missing, adds the columns, indexes and projections that the tables gained, drops the indexes and projections that they lost and
- * changes the settings that differ. Data is never dropped or changed, and every statement may be repeated, so several processes may do it at
+ * Creates what is missing, renames columns, adds the columns, indexes and projections that the tables gained, drops the indexes and projections that they
+ * lost and changes the settings that differ. Data is never dropped or changed, and every statement may be repeated, so several processes may do it at
  * once. An index added later serves the data written after it; a projection is made for all data, in the background.
  *
  * A table that is as declared is not altered: the engine (chDB 3.4.0) writes a table's definition anew for an ALTER that changes nothing, and on a full
@@ -248,9 +254,13 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
       `SELECT name FROM system.projections WHERE ${ofTable}`,
       table,
     );
+    const renamed = table.columns.filter(
+      ({ name, formerName }) => formerName && columns.includes(formerName) && !columns.includes(name),
+    );
     const changes = [
+      ...renamed.map(({ name, formerName }) => `RENAME COLUMN IF EXISTS ${formerName} TO ${name}`),
       ...table.columns
-        .filter(({ name }) => !columns.includes(name))
+        .filter((column) => !columns.includes(column.name) && !renamed.includes(column))
         .map(({ name, sqlType }) => `ADD COLUMN IF NOT EXISTS ${name} ${sqlType}`),
       ...indexes
         .filter((name) => !table.indexes.some((index) => index.name === name))
@@ -269,23 +279,6 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
       await clickhouse.command({ name: `alter ${table.name}`, sql: `ALTER TABLE ${table.name} ${change}` });
     }
   }
-  await fillMembers(clickhouse);
-}
-
-/** Keys that were stored before there was a table of members are copied into it; a copy made twice is one row. */
-async function fillMembers(clickhouse: ClickHouse): Promise<void> {
-  const [isFilled] = await clickhouse.query({
-    name: 'whether trace_members is filled',
-    sql: `SELECT EXISTS(SELECT 1 FROM trace_members) OR NOT EXISTS(SELECT 1 FROM record_keys WHERE isNotNull(trace_id)) AS is_filled`,
-    row: (row) => Boolean((row as { is_filled: number | boolean }).is_filled),
-  });
-  if (isFilled) return;
-  const names = recordKeys.columns.map(({ name }) => name).join(', ');
-  await clickhouse.command({
-    name: 'fill trace_members',
-    sql: `INSERT INTO trace_members (${names}) SELECT ${names} FROM record_keys
-          WHERE isNotNull(trace_id) AND (SELECT count() FROM trace_members) = 0`,
-  });
 }
 
 function createTable({ name, columns, indexes, projections, orderBy, version, settings }: Table): string {

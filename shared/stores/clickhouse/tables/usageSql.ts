@@ -47,9 +47,18 @@ const USAGE = `if(${COUNTED} = 'all', usage, mapFilter((name, value) -> (${COSTS
 export const SUMS_OF_MEMBERS = `sumMapIf(${USAGE}, ${COUNTED} != 'none') AS sums, toUInt32(countIf(type = 'llm' AND empty(usage))) AS unknown`;
 
 export interface SumsOfMembers {
+  /** By the names of `usageMetrics`, without those that no span says. */
   sums: Record<string, number>;
   /** Calls whose row does not say what they used, as a former release wrote it. */
   unknown: number;
+}
+
+/** The newest rows of its records say this of a trace; the sums where they were asked for. */
+export interface TraceFigures extends Partial<SumsOfMembers> {
+  trace: string;
+  isStored: boolean;
+  /** Those that have children: of the records that were named, or of all. */
+  parents: string[];
 }
 
 /** The same sums from the records, for traces with such calls: rows of `container` and every usage metric, null where no call says. */

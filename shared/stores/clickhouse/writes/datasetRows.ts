@@ -28,7 +28,7 @@ const ddl = [
     updated_by UUID CODEC(ZSTD(1)),
     INDEX by_row_id row_id TYPE bloom_filter(0.01) GRANULARITY 1
   ) ENGINE = MergeTree ORDER BY (owner_id, row_key) SETTINGS index_granularity = 512, non_replicated_deduplication_window = 1000`,
-  `CREATE TABLE IF NOT EXISTS dataset_stretches (
+  `CREATE TABLE IF NOT EXISTS dataset_row_ranges (
     owner_id UUID CODEC(ZSTD(1)),
     content_id UUID CODEC(ZSTD(1)),
     ordinal UInt64 CODEC(Delta, ZSTD(1)),
@@ -37,8 +37,18 @@ const ddl = [
   ) ENGINE = MergeTree ORDER BY (owner_id, content_id, ordinal) SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000`,
 ];
 
-/** Creates the tables of dataset rows where they are missing. */
+/** Creates the tables of dataset rows where they are missing. Releases before had the ranges under another name. */
 export async function datasetRowTables(clickhouse: ClickHouse): Promise<void> {
+  const ranges = await clickhouse.query({
+    name: 'tables of dataset ranges',
+    sql: "SELECT name FROM system.tables WHERE database = currentDatabase() AND name IN ('dataset_stretches', 'dataset_row_ranges')",
+    row: (row) => (row as { name: string }).name,
+  });
+  if (ranges.length === 1)
+    await clickhouse.command({
+      name: 'rename dataset ranges',
+      sql: 'RENAME TABLE IF EXISTS dataset_stretches TO dataset_row_ranges',
+    });
   for (const sql of ddl) await clickhouse.command({ name: 'create dataset rows', sql });
 }
 
@@ -46,59 +56,64 @@ const count = z.coerce.number().int();
 const KeyRangeRow = z
   .object({ ordinal: count, row_key: count, count })
   .transform((row) => ({ ordinal: row.ordinal, rowKey: row.row_key, count: row.count }));
-/** As the table gives it: 64-bit integers as text. Not checked row by row: only this file writes the table, and rows are many. */
-interface RowOfTable {
-  row_key: string;
-  row_id: string;
-  cells: string;
-  created_in_version: number;
-  created_at: string;
-  created_by: string;
-  updated_in_version: number;
-  updated_at: string;
-  updated_by: string;
-}
+/** A row of the table: 64-bit integers as text. */
+type RowOfTable = Record<string, string | number>;
 
-const ROW_COLUMNS = 'row_id, cells, created_in_version, created_at, created_by, updated_in_version, updated_at, updated_by';
+type Form = [read: (stored: never) => unknown, write: (value: never) => string | number];
+const asItIs: Form = [(stored) => stored, (value) => value];
+const time: Form = [timeOfColumn, timeParam];
 
-function toStoredRow(given: unknown): StoredRow {
-  const row = given as RowOfTable;
-  return {
-    rowKey: Number(row.row_key),
-    rowId: row.row_id,
-    cells: parseJson(row.cells) as StoredRow['cells'],
-    createdInVersion: row.created_in_version,
-    createdAt: timeOfColumn(row.created_at),
-    createdBy: row.created_by,
-    updatedInVersion: row.updated_in_version,
-    updatedAt: timeOfColumn(row.updated_at),
-    updatedBy: row.updated_by,
-  };
+/** Its columns, with the fields of rows that they hold. Rows are many, and only this file writes them: they are not checked. */
+const columns: readonly [column: string, field: keyof StoredRow, form: Form][] = [
+  ['row_key', 'rowKey', [Number, String]],
+  ['row_id', 'rowId', asItIs],
+  ['cells', 'cells', [parseJson, JSON.stringify]],
+  ['created_in_version', 'createdInVersion', asItIs],
+  ['created_at', 'createdAt', time],
+  ['created_by', 'createdBy', asItIs],
+  ['updated_in_version', 'updatedInVersion', asItIs],
+  ['updated_at', 'updatedAt', time],
+  ['updated_by', 'updatedBy', asItIs],
+];
+
+function toStoredRow(row: RowOfTable): StoredRow {
+  const stored: Partial<Record<keyof StoredRow, unknown>> = {};
+  for (const [column, field, [read]] of columns) stored[field] = read(row[column] as never);
+  return stored as StoredRow;
 }
 
 /** One after the other, as each is written: they may be many. */
-function* rowsOfTable(ownerId: string, rows: readonly StoredRow[]): Generator<RowOfTable & { owner_id: string }, void> {
-  for (const row of rows)
-    yield {
-      owner_id: ownerId,
-      row_key: String(row.rowKey),
-      row_id: row.rowId,
-      cells: JSON.stringify(row.cells),
-      created_in_version: row.createdInVersion,
-      created_at: timeParam(row.createdAt),
-      created_by: row.createdBy,
-      updated_in_version: row.updatedInVersion,
-      updated_at: timeParam(row.updatedAt),
-      updated_by: row.updatedBy,
-    };
+function* rowsOfTable(ownerId: string, rows: readonly StoredRow[]): Generator<RowOfTable, void> {
+  for (const stored of rows) {
+    const row: RowOfTable = { owner_id: ownerId };
+    for (const [column, field, [, write]] of columns) row[column] = write(stored[field] as never);
+    yield row;
+  }
 }
 
 /** Bytes of rows that the engine gives at a time. As text and as values of this process they take some three times as much. */
 const PAGE_BYTES = 16 * 1024 * 1024;
-/** Of an owner with so many rows on a page none is asked for less than is wanted. */
+/** An owner of whom this many rows fit on a page is asked for all rows that are wanted. */
 const MANY_ROWS = 1_000;
 /** Owners whose rows' size is remembered. */
 const MAX_KNOWN_SIZES = 1_000;
+
+/** Each row of two contents, by its id: a row is stored once for each of its states, so another key of the same id is an edit. */
+const rowsOfTwo = `
+  SELECT stored.row_id AS row_id, max(content = {from:UUID}) AS was, max(content = {to:UUID}) AS is,
+    maxIf(stored.row_key, content = {from:UUID}) AS before, maxIf(stored.row_key, content = {to:UUID}) AS after,
+    maxIf(keys.ordinal, content = {from:UUID}) AS ordinal_before, maxIf(keys.ordinal, content = {to:UUID}) AS ordinal_after
+  FROM (SELECT row_key, row_id FROM dataset_rows WHERE owner_id = {owner:UUID}) AS stored
+  INNER JOIN (
+    SELECT content_id AS content, row_key + step AS row_key, ordinal + step AS ordinal FROM dataset_row_ranges ARRAY JOIN range(count) AS step
+    WHERE owner_id = {owner:UUID} AND content_id IN ({from:UUID}, {to:UUID})
+  ) AS keys ON keys.row_key = stored.row_key
+  GROUP BY stored.row_id`;
+
+const TwoPlaces = z.object({
+  ...{ row_id: z.string(), was: z.coerce.boolean(), is: z.coerce.boolean() },
+  ...{ before: count, after: count, ordinal_before: count, ordinal_after: count },
+});
 
 export function datasetRows(clickhouse: ClickHouse): RowTables {
   /** Rows of an owner that a page took lately: where they are large, the next page is asked for so many and not for all. */
@@ -106,7 +121,7 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
 
   const read = async <T>(
     what: Pick<ClickHouseRead<T>, 'name' | 'settings' | 'row'>,
-    columns: string,
+    names: string,
     ownerId: string,
     ranges: readonly KeyRange[],
   ) => {
@@ -114,7 +129,7 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
     const lengths = ranges.map(({ count: length }) => length);
     return clickhouse.query({
       ...what,
-      sql: `SELECT row_key, ${columns}
+      sql: `SELECT ${names}
         FROM dataset_rows WHERE owner_id = {owner:UUID} AND row_key BETWEEN {first:UInt64} AND {last:UInt64}
           AND row_key IN (SELECT arrayJoin(arrayFlatten(arrayMap((start, length) -> range(start, start + length), {starts:Array(UInt64)}, {lengths:Array(UInt64)}))))`,
       params: {
@@ -153,13 +168,13 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
         ordinal += length;
         return row;
       });
-      await clickhouse.insert({ table: 'dataset_stretches', token: newId(), rows });
+      await clickhouse.insert({ table: 'dataset_row_ranges', token: newId(), rows });
     },
 
     async ranges(ownerId, contentId, from = 0, to = Number.MAX_SAFE_INTEGER) {
       const found = await clickhouse.query({
         name: 'dataset ranges',
-        sql: `SELECT ordinal, row_key, count FROM dataset_stretches
+        sql: `SELECT ordinal, row_key, count FROM dataset_row_ranges
           WHERE owner_id = {owner:UUID} AND content_id = {content:UUID} AND ordinal < {to:UInt64} AND ordinal + count > {from:UInt64}
           ORDER BY ordinal`,
         params: { owner: ownerId, content: contentId, from, to },
@@ -181,11 +196,16 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
         const limit = wanted > 1 ? { max_result_bytes: PAGE_BYTES, result_overflow_mode: 'throw' } : {};
         let bytes = 0;
         const row = (given: unknown) => {
-          bytes += (given as RowOfTable).cells.length;
-          return toStoredRow(given);
+          bytes += String((given as RowOfTable).cells).length;
+          return toStoredRow(given as RowOfTable);
         };
         try {
-          const found = await read({ name: 'dataset rows', settings: limit, row }, ROW_COLUMNS, ownerId, some);
+          const found = await read(
+            { name: 'dataset rows', settings: limit, row },
+            columns.map(([column]) => column).join(', '),
+            ownerId,
+            some,
+          );
           const fits = Math.max(1, Math.floor((wanted * PAGE_BYTES) / (2 * bytes)));
           if (fits < MANY_ROWS) fitting.set(ownerId, fits);
           else fitting.delete(ownerId);
@@ -202,7 +222,7 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       const row = z
         .object({ row_key: count, row_id: z.string() })
         .transform((one) => ({ rowKey: one.row_key, rowId: one.row_id }));
-      const found = await read({ name: 'dataset row ids', row }, 'row_id', ownerId, ranges);
+      const found = await read({ name: 'dataset row ids', row }, 'row_key, row_id', ownerId, ranges);
       return inOrder(found, ownerId, ranges).map(({ rowId }) => rowId);
     },
 
@@ -246,18 +266,7 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
     async rowChanges(ownerId, from, to) {
       const [changes] = await clickhouse.query({
         name: 'changes of dataset rows',
-        // A row is stored once for each of its states, so another key of the same id is an edit.
-        sql: `SELECT countIf(NOT was) AS added, countIf(NOT is) AS removed, countIf(was AND is AND before != after) AS edited
-          FROM (
-            SELECT max(content = {from:UUID}) AS was, max(content = {to:UUID}) AS is,
-              maxIf(stored.row_key, content = {from:UUID}) AS before, maxIf(stored.row_key, content = {to:UUID}) AS after
-            FROM (SELECT row_key, row_id FROM dataset_rows WHERE owner_id = {owner:UUID}) AS stored
-            INNER JOIN (
-              SELECT content_id AS content, row_key + step AS row_key FROM dataset_stretches ARRAY JOIN range(count) AS step
-              WHERE owner_id = {owner:UUID} AND content_id IN ({from:UUID}, {to:UUID})
-            ) AS keys ON keys.row_key = stored.row_key
-            GROUP BY stored.row_id
-          )`,
+        sql: `SELECT countIf(NOT was) AS added, countIf(NOT is) AS removed, countIf(was AND is AND before != after) AS edited FROM (${rowsOfTwo})`,
         params: { owner: ownerId, from, to },
         row: z.object({ added: count, removed: count, edited: count }),
       });
@@ -265,9 +274,24 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       return { rowsAdded: added, rowsRemoved: removed, rowsEdited: edited };
     },
 
+    async changedRows(ownerId, from, to, page) {
+      const place = (is: boolean, ordinal: number, rowKey: number) => (is ? { ordinal, rowKey } : undefined);
+      return clickhouse.query({
+        name: 'dataset rows that changed',
+        sql: `SELECT * FROM (${rowsOfTwo}) WHERE NOT was OR NOT is OR before != after
+          ORDER BY if(is, ordinal_after, ordinal_before), is, row_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+        params: { owner: ownerId, from, to, limit: page.limit, offset: page.from },
+        row: TwoPlaces.transform((row) => ({
+          rowId: row.row_id,
+          before: place(row.was, row.ordinal_before, row.before),
+          after: place(row.is, row.ordinal_after, row.after),
+        })),
+      });
+    },
+
     async deleteOwner(ownerId) {
       // A delete rewrites parts, in about 300 ms even where it finds nothing: asked first, as most broken uploads have stored no row.
-      for (const table of ['dataset_stretches', 'dataset_rows']) {
+      for (const table of ['dataset_row_ranges', 'dataset_rows']) {
         const where = 'owner_id = {owner:UUID}';
         const params = { owner: ownerId };
         const any = await clickhouse.query({

@@ -21,15 +21,21 @@ const BY_IDS = `(created_at, id) IN (SELECT created_at, id FROM record_keys WHER
 
 const ERROR_LENGTH = 300;
 const Recorded = z
-  .object({ id: z.string(), error_message: z.string(), status_code: z.number().nullable(), attempt: z.number() })
-  .transform(({ id, attempt, ...outcome }) => ({ id, error: errorOf(outcome), attempt }));
+  .object({
+    id: z.string(),
+    error_message: z.string(),
+    status_code: z.number().nullable(),
+    attempt: z.number(),
+    attempts: z.number().nullable(),
+  })
+  .transform(({ id, attempt, attempts, ...outcome }) => ({ id, error: errorOf(outcome), attempt, attempts }));
 
-/** Of these trace ids, those that are recorded, with the attempt that wrote them. */
+/** Returns the recorded ones among these traces, with the attempt that wrote each. */
 export async function recordedRows(clickhouse: ClickHouse, run: RunOf, ids: string[]): Promise<Map<string, RecordedRow>> {
   if (ids.length === 0) return new Map();
   const rows = await clickhouse.query({
     name: 'rows recorded',
-    sql: `SELECT toString(id) AS id, substringUTF8(error_message, 1, ${ERROR_LENGTH}) AS error_message, status_code, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
+    sql: `SELECT toString(id) AS id, substringUTF8(error_message, 1, ${ERROR_LENGTH}) AS error_message, status_code, attempt, attempts FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
     params: { ...scope(run), ids },
     row: Recorded,
   });

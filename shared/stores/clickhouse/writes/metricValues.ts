@@ -11,7 +11,7 @@ import { timeOf } from '../../../wire/time.ts';
 import { IN_RUN, numberParam, runParams, timeOfColumn } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { inChunks } from '../inChunks.ts';
-import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from '../reads/aggregateSql.ts';
+import { aggregatesOf, Distribution, deviationSql, distributionSql, Figures, figuresSql } from '../reads/aggregateSql.ts';
 import { metricCounts } from '../reads/metricCounts.ts';
 import { trialFigures } from '../reads/trialFigures.ts';
 import { type MetricRow, metricFields } from '../tables/metricRow.ts';
@@ -37,7 +37,12 @@ export function metricValueRow(run: RunRef, value: MetricValue, version: number)
   };
 }
 
-const Aggregate = z.object({ succeeded: z.coerce.number(), figures: Figures, distribution: Distribution });
+const Aggregate = z.object({
+  succeeded: z.coerce.number(),
+  figures: Figures,
+  deviation: z.number().nullable(),
+  distribution: Distribution,
+});
 
 /** Rows like those of values that are there. */
 const FILLED = `SELECT 'success' AS status, {filling:Nullable(Float64)} AS number, {filledText:String} AS value, if({filledText:String} = '', [], [{filledText:String}]) AS category
@@ -48,34 +53,19 @@ const fillingParams = ({ value, times }: { value: number | boolean; times: numbe
   filledTimes: times,
 });
 
-interface ValueRow {
-  metric: string;
-  record_id: string;
-  record_created_at: string;
-  record_type: RecordKind;
-  trace_id: string | null;
-  status: MetricStatus;
-  value: string;
-  explanation: string | null;
-  metadata: string;
-  details: string;
-  scorer_id: string | null;
-  computed_at: string;
-}
-
 const toValue = (row: unknown): StoredMetricValue => {
-  const { metric, status, explanation, ...rest } = row as ValueRow;
+  const { metric, explanation, value, metadata, details, ...rest } = row as MetricRow;
   return {
     metric,
-    status,
+    status: rest.status as MetricStatus,
     explanation,
     recordId: rest.record_id,
     recordCreatedAt: timeOfColumn(rest.record_created_at),
-    recordType: rest.record_type,
+    recordType: rest.record_type as RecordKind,
     traceId: rest.trace_id,
-    value: rest.value === '' ? null : parseJson(rest.value),
-    metadata: rest.metadata === '' ? null : (parseJson(rest.metadata) as Record<string, unknown>),
-    details: rest.details === '' ? {} : (parseJson(rest.details) as Record<string, unknown>),
+    value: value === '' ? null : parseJson(value),
+    metadata: metadata === '' ? null : (parseJson(metadata) as Record<string, unknown>),
+    details: details === '' ? {} : (parseJson(details) as Record<string, unknown>),
     scorerId: rest.scorer_id,
     computedAt: timeOfColumn(rest.computed_at),
   };
@@ -89,8 +79,8 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
   return {
     async write(run, values) {
       if (values.length === 0) return;
-      // Of two processes' values of one metric the later by their clocks counts, so the machines' clocks must agree to less than the time
-      // between two scorings: reading the version that stands before each write would cost as much as the write.
+      // When two processes write a value of the same metric, the later clock wins. The machines' clocks must therefore agree to less than the time
+      // between two scorings: to read the stored version before each write would cost as much as the write.
       lastVersion = Math.max(lastVersion + 1, Date.now() * 1000);
       const rows = values.map((value) => metricValueRow(run, value, value.version ?? lastVersion));
       await clickhouse.insert({ table: 'metric_values', rows, token: newId() });
@@ -115,15 +105,26 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
         row: toValue,
       }),
 
+    async scores(run, metric, limit) {
+      const rows = await clickhouse.query({
+        name: 'scores of a metric',
+        sql: `SELECT value FROM metric_values FINAL WHERE ${IN_RUN} AND metric = {metric:String} AND status = 'success' AND value != ''
+              ORDER BY record_created_at, record_id LIMIT {limit:UInt32}`,
+        params: { ...runParams(run), metric, limit },
+        row: z.object({ value: z.string() }),
+      });
+      return rows.map(({ value }) => parseJson(value) as number | boolean | string);
+    },
+
     counts: (run) => metricCounts(clickhouse, run),
     trials: (run) => trialFigures(clickhouse, run),
 
     async aggregate(run, metric, filled) {
       const [row] = await clickhouse.query({
         name: 'aggregate of a metric',
-        // What is rolled up is made of the other values. Booleans count as 0 and 1; a list of texts counts once for each of its members.
+        // Rolled-up values are left out, since they are made of the others. Booleans count as 0 and 1; a list of texts counts once for each member.
         sql: `SELECT countIf(status = 'success') AS succeeded, ${figuresSql('number', "value IN ('true', 'false')")} AS figures,
-                ${distributionSql('category')} AS distribution
+                ${deviationSql('number')} AS deviation, ${distributionSql('category')} AS distribution
               FROM (
                 SELECT status, number, value,
                   multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS category
@@ -135,7 +136,7 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
         row: Aggregate,
       });
       if (!row) return noAggregates;
-      return aggregatesOf(row.figures, row.succeeded, row.distribution);
+      return { ...aggregatesOf(row.figures, row.succeeded, row.distribution), deviation: row.deviation };
     },
   };
 }

@@ -1,10 +1,9 @@
 import type { RunRef } from '../../../projects/runs.ts';
 import type { LateRows } from '../../../records/lateRows.ts';
-import { PENDING } from '../../../records/recordStore.ts';
 import { IN_RUN, runParams, TIME } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { inChunks } from '../inChunks.ts';
-import { LEFT } from '../tables/tables.ts';
+import { isPending, LEFT } from '../tables/tables.ts';
 
 /** The columns that say, beside its id, where a row is. */
 const PLACES = {
@@ -36,7 +35,7 @@ function misplacedSql(ids: string): string {
   const placed = `SELECT id, at, trace FROM (
       SELECT id, argMax(created_at, version) AS at, argMax(ifNull(trace_id, ${noTrace}), version) AS trace, argMax(type, version) AS newest
       FROM record_keys WHERE ${IN_RUN} AND id IN ${ids} GROUP BY id)
-    WHERE newest = '${PENDING}' OR (id, at) IN (SELECT id, created_at FROM records WHERE ${IN_RUN} AND id IN ${ids})`;
+    WHERE ${isPending('newest')} OR (id, at) IN (SELECT id, created_at FROM records WHERE ${IN_RUN} AND id IN ${ids})`;
   return `
     SELECT DISTINCT 'records' AS table, id, toString(created_at) AS place FROM records
     WHERE ${IN_RUN} AND id IN ${ids} AND (id, created_at) NOT IN (SELECT id, at FROM (${placed}))
@@ -70,10 +69,12 @@ export async function removeMisplaced(clickhouse: ClickHouse, run: RunRef, ids: 
     for (let from = 0; from < rows.length; from += ROWS_PER_DELETION) {
       const taken = rows.slice(from, from + ROWS_PER_DELETION);
       const places = `{places:Array(${type})}`;
+      const ids = taken.map((row) => row.id);
       await clickhouse.deleteFrom({
         table,
         where: `${IN_RUN} AND ${place} IN ${places} AND ${id} IN {ids:Array(UUID)} AND has(arrayZip({ids:Array(UUID)}, ${places}), (${id}, ${place}))`,
-        params: { ...runParams(run), ids: taken.map((row) => row.id), places: taken.map((row) => row.place) },
+        params: { ...runParams(run), ids, places: taken.map((row) => row.place) },
+        takes: { projectId: run.projectId, runId: run.runId, ids },
       }).gone;
     }
   }

@@ -3,12 +3,11 @@ import type { DeletionDeps } from '../../../projects/deletions.ts';
 import type { DeleteRecords, RunRef } from '../../../projects/runs.ts';
 import type { RecordEraser } from '../../../records/delete.ts';
 import { type ErasedKey, goneWith } from '../../../records/eraseRecords.ts';
-import { PENDING } from '../../../records/recordStore.ts';
 import type { DeletedRecordDeps } from '../../../records/withoutDeletedRecords.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { inChunks } from '../inChunks.ts';
-import { keysBy } from '../tables/tables.ts';
+import { isPending, keysBy } from '../tables/tables.ts';
 import { keyColumns, toKey } from './recordStore.ts';
 
 const TIMES = "{times:Array(DateTime64(6, 'UTC'))}";
@@ -39,7 +38,7 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
       inChunks(keys, async (asked) => {
         const found = await clickhouse.query({
           name: 'keys that are stored',
-          sql: `SELECT DISTINCT id FROM record_keys WHERE ${IN_RUN} AND id IN ${IDS} AND created_at IN ${TIMES} AND type != '${PENDING}'`,
+          sql: `SELECT DISTINCT id FROM record_keys WHERE ${IN_RUN} AND id IN ${IDS} AND created_at IN ${TIMES} AND NOT ${isPending('type')}`,
           params: keyParams(run, asked),
           row: (row) => (row as { id: string }).id,
         });
@@ -79,8 +78,10 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
         params: ids,
       });
       const where = `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`;
-      const records = clickhouse.deleteFrom({ table: 'records', where, params: keyParams(run, keys) });
-      const byId = (table: string) => clickhouse.deleteFrom({ table, where: `${IN_RUN} AND id IN ${IDS}`, params: ids });
+      const { projectId, runId } = run;
+      const takes = { projectId, runId, ids: ids.ids };
+      const records = clickhouse.deleteFrom({ table: 'records', where, params: keyParams(run, keys), takes });
+      const byId = (table: string) => clickhouse.deleteFrom({ table, where: `${IN_RUN} AND id IN ${IDS}`, params: ids, takes });
       const all = [records, byId('trace_members'), byId('record_keys'), deleteValues(run, keys)];
       await together([noting, ...all.map(({ submitted }) => submitted)]);
       return goneWith(all.map(({ gone }) => gone));
@@ -99,7 +100,8 @@ export const clickhouseDeleteRecords =
   async (projectId, runId) => {
     const where = runId === undefined ? 'project_id = {project:UUID}' : IN_RUN;
     const params = { project: projectId, ...(runId === undefined ? {} : { run: runId }) };
-    for (const table of OF_A_RUN) await clickhouse.deleteFrom({ table, where, params }).gone;
+    const takes = { projectId, ...(runId === undefined ? {} : { runId }) };
+    for (const table of OF_A_RUN) await clickhouse.deleteFrom({ table, where, params, takes }).gone;
   };
 
 /**

@@ -2,15 +2,24 @@ import { newId } from '../../../identifiers/ids.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import { usageOf } from '../../../records/countedUsage.ts';
 import type { StoredRecord } from '../../../records/record.ts';
-import type { Block, NewKey, RecordStore, StoredKey, UsageKey } from '../../../records/recordStore.ts';
+import {
+  type Block,
+  type NewKey,
+  PENDING,
+  type PlacedRecord,
+  type RecordStore,
+  type StoredKey,
+  type UsageKey,
+} from '../../../records/recordStore.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from '../binder.ts';
 import { type ClickHouse, type NativeInsert, threadsFor } from '../clickHouse.ts';
 import { skipUnknownIds } from '../embedded/skipUnknownIds.ts';
 import { changesOf, type RunChange } from '../embedded/writtenRuns.ts';
 import { inChunks } from '../inChunks.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from '../tables/nativeBlock.ts';
-import { addRecord, recordRows } from '../tables/recordRow.ts';
+import { addRecord, type RowsOf, recordRows } from '../tables/recordRow.ts';
 import {
+  FORMER_PENDING,
   LEFT,
   lateIndexes,
   metricValues,
@@ -66,9 +75,8 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
           params: { ...runParams(run), traces: chunk, ids },
           ...threadsFor(chunk),
           row: (row) => ({
-            ...toKey(row),
-            ...(row as Pick<UsageKey, 'type' | 'usage' | 'counted_usage'>),
-            created_at: timeOfColumn((row as KeyRow).created_at),
+            ...(row as UsageKey),
+            created_at: timeOfColumn((row as UsageKey).created_at),
           }),
         });
       }),
@@ -83,7 +91,12 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
         }),
       ),
     records: (run, keys) => readRecords(clickhouse, run, keys),
-    recordsById: (run, ids) => readRecordsById(clickhouse, run, ids),
+    recordsById: (run, ids) => recordsById(clickhouse, run, ids, recordRows(run, undefined, true)),
+    places: (run, ids) =>
+      recordsById(clickhouse, run, ids, {
+        select: 'project_id, run_id, id, type, session_id, trace_id',
+        row: (row) => row as PlacedRecord,
+      }),
     removeMisplaced: (run, ids) => removeMisplaced(clickhouse, run, ids),
     block({ keys, values, records }) {
       const members = newMembers({ keys, records });
@@ -102,7 +115,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
   return clickhouse.isEmbedded ? skipUnknownIds(store, clickhouse) : store;
 }
 
-/** Of `record_keys` and of `trace_members`. */
+/** Both `record_keys` and `trace_members` have these columns. */
 export const keyColumns = 'id, created_at, type, trace_id, parent_id, session_id';
 
 /** Newest versions of the records under `keys`, with all fields; keys without a record are left out. */
@@ -112,7 +125,7 @@ export const readRecords = (
   keys: readonly Pick<StoredKey, 'id' | 'created_at'>[],
 ): Promise<StoredRecord[]> =>
   inChunks(keys, (chunk) =>
-    recordsAt(clickhouse, run, chunk, "created_at IN {times:Array(DateTime64(6, 'UTC'))}", {
+    recordsAt(clickhouse, run, chunk, recordRows(run, undefined, true), "created_at IN {times:Array(DateTime64(6, 'UTC'))}", {
       times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
     }),
   );
@@ -120,25 +133,26 @@ export const readRecords = (
 /** The places of these records, as their newest keys say. */
 const PLACES = `SELECT id, argMax(created_at, version) AS at FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} GROUP BY id`;
 
-const readRecordsById = (clickhouse: ClickHouse, run: RunRef, ids: readonly string[]): Promise<StoredRecord[]> =>
+const recordsById = <T>(clickhouse: ClickHouse, run: RunRef, ids: readonly string[], rows: RowsOf<T>): Promise<T[]> =>
   inChunks(ids, (chunk) =>
     recordsAt(
       clickhouse,
       run,
       chunk.map((id) => ({ id })),
+      rows,
       `created_at IN (SELECT at FROM (${PLACES})) AND (id, created_at) IN (${PLACES})`,
       {},
     ),
   );
 
-function recordsAt(
+function recordsAt<T>(
   clickhouse: ClickHouse,
   run: RunRef,
   keys: readonly { id: string }[],
+  { select, row }: RowsOf<T>,
   where: string,
   params: Record<string, readonly string[]>,
-): Promise<StoredRecord[]> {
-  const { select, row } = recordRows(run, undefined, true);
+): Promise<T[]> {
   return clickhouse.query({
     name: 'records by key',
     sql: `SELECT ${select} FROM records WHERE ${IN_RUN} AND ${where} AND id IN {ids:Array(UUID)} ORDER BY version DESC LIMIT 1 BY id`,
@@ -148,19 +162,11 @@ function recordsAt(
   });
 }
 
-interface KeyRow {
-  id: string;
-  created_at: string;
-  type: StoredKey['type'];
-  trace_id: string | null;
-  parent_id: string | null;
-  session_id: string;
-}
 // The rows are our own and many: read by name, not parsed.
-export const toKey = (row: unknown): StoredKey => ({
-  ...(row as KeyRow),
-  created_at: timeOfColumn((row as KeyRow).created_at),
-});
+export function toKey(row: unknown): StoredKey {
+  const { type, ...key } = row as Omit<StoredKey, 'type'> & { type: StoredKey['type'] | typeof FORMER_PENDING };
+  return { ...key, type: type === FORMER_PENDING ? PENDING : type, created_at: timeOfColumn(key.created_at) };
+}
 
 const keyFields = ['project_id', 'run_id', 'id', 'created_at', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;
 

@@ -1,0 +1,143 @@
+import type { z } from 'zod';
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
+import { modelsOfUser, mustHaveJudges } from '../../shared/scorers/judge.ts';
+import { requiredMetrics } from '../../shared/scorers/requiredMetrics.ts';
+import type { EnabledMetric, ScorerLookup } from '../../shared/scorers/resolveMetrics.ts';
+import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
+import { unsavedJudge } from '../../shared/scorers/unsavedJudge.ts';
+import { type MetricTryOut, type MetricTryOutDeps, type TryOutSource, tryMetric } from '../../shared/scoring/metricTryOut.ts';
+import {
+  GeneratedScorerValidationResponse,
+  MAX_SAMPLES,
+  ManualLlmValidateForm,
+  type UnsavedJudge,
+  ValidateLLMScorerDatasetRequest,
+  ValidateLLMScorerLogRecordRequest,
+  ValidateLLMScorerRequest,
+  ValidateLLMScorerResponse,
+} from '../../shared/wire/judgeTryOut.ts';
+import { GENERATED_SCORER } from '../../shared/wire/metricsTesting.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+import { type TryOutSourceDeps, tryOutSources } from '../scorers/tryOutSources.ts';
+
+export interface JudgeTryOutRouteDeps extends TryOutSourceDeps {
+  assets: Pick<AssetAccess, 'require' | 'roles'>;
+  scorers: ScorerLookup;
+  models: Parameters<typeof mustHaveJudges>[0];
+  defaultJudge(projectId: string): Promise<string | null>;
+  tryOut: MetricTryOutDeps;
+}
+
+const tag = 'Scorers';
+/** A try-out is paid for: it needs the right to make scorers and, in the project, to have records scored. */
+const access = { organization: 'write_assets' } as const;
+const what = `The judge is asked as one that is saved, on at most ${MAX_SAMPLES} samples, and nothing is written to what it judges. The answer has what it said of each sample or why it said nothing, what that cost, and the causes summed up: also where no sample has a value. The samples are kept in a metrics-testing run, with their values as \`metrics/${GENERATED_SCORER}\`. `;
+
+/** Tries out a judge that is not saved. */
+export function judgeTryOutRoutes(deps: JudgeTryOutRouteDeps): Endpoint[] {
+  const from = tryOutSources(deps);
+
+  const judgeOf = async (body: UnsavedJudge, caller: Caller, projectId: string): Promise<EnabledMetric> => {
+    const { required_scorers } = body.scorer_configuration;
+    const seen = scorersSeenBy(deps.scorers, deps.assets, caller);
+    const named = { required_scorers, required_metric_ids: null };
+    const required = await requiredMetrics(seen, named, undefined, ['body', 'scorer_configuration']);
+    const judge = unsavedJudge(body, caller.userId, required);
+    await mustHaveJudges(modelsOfUser(deps.models, caller.userId), [judge], () => deps.defaultJudge(projectId));
+    return judge;
+  };
+
+  const tryOn = (
+    caller: Caller,
+    projectId: string,
+    judge: EnabledMetric,
+    sources: readonly TryOutSource[],
+    signal: AbortSignal,
+  ): Promise<MetricTryOut> => tryMetric(deps.tryOut, { projectId, userId: caller.userId, metric: judge, sources }, signal);
+
+  const answer = (projectId: string, matching: number, { samples, summary }: MetricTryOut) => ({
+    ...{ project_id: projectId, metric: GENERATED_SCORER, matching, samples, summary },
+  });
+
+  const tryOnText = async (
+    body: z.output<typeof ValidateLLMScorerRequest>,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<z.input<typeof GeneratedScorerValidationResponse>> => {
+    const projectId = await from.projectOf(caller, body.project_id);
+    const judge = await judgeOf(body, caller, projectId);
+    const source = from.text(judge, { input: body.query, output: body.response });
+    const tried = await tryOn(caller, projectId, judge, [source], signal);
+    return { task_result_id: tried.runId, ...answer(projectId, 1, tried) };
+  };
+
+  return [
+    endpoint({
+      method: 'post',
+      path: '/scorers/llm/validate',
+      errors: ['NotFound'],
+      summary: 'Try out a judge that is not saved, on one question and answer',
+      description: `${what}\`task_result_id\` is the id of that run.`,
+      tag,
+      access,
+      waits: true,
+      body: ValidateLLMScorerRequest,
+      response: GeneratedScorerValidationResponse,
+      handle: ({ body, caller, signal }) => tryOnText(body, caller, signal),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/scorers/llm/validate/multipart',
+      errors: ['NotFound'],
+      summary: 'Try out a judge that is not saved, with the request as a part of a form',
+      description: `${what}The part \`body\` is the request as JSON. A judge is shown texts alone, so files are refused.`,
+      tag,
+      access,
+      waits: true,
+      body: ManualLlmValidateForm,
+      bodyKind: 'multipart',
+      response: GeneratedScorerValidationResponse,
+      handle: ({ body, caller, signal }) => tryOnText(body.body, caller, signal),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/scorers/llm/validate/log_record',
+      errors: ['NotFound', 'RunNotFound'],
+      summary: 'Try out a judge that is not saved, on stored records',
+      description: `${what}The run, the filters and the paging keys choose the records, of the kinds in \`scoreable_node_types\`; \`query\` and \`response\` are not looked at.`,
+      tag,
+      access,
+      waits: true,
+      body: ValidateLLMScorerLogRecordRequest,
+      response: ValidateLLMScorerResponse,
+      async handle({ body, caller, signal }) {
+        const run = await from.runOf(caller, body);
+        const judge = await judgeOf(body, caller, run.projectId);
+        const { sources, matching } = await from.records(run, judge, body);
+        const tried = await tryOn(caller, run.projectId, judge, sources, signal);
+        return { metrics_experiment_id: tried.runId, ...answer(run.projectId, matching, tried) };
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: '/scorers/llm/validate/dataset',
+      errors: ['NotFound'],
+      summary: 'Try out a judge that is not saved, on rows of a dataset',
+      description: `${what}Of a row the judge sees its input and, as the output, its \`generated_output\` or else its reference answer; \`query\` and \`response\` are not looked at.`,
+      tag,
+      access,
+      waits: true,
+      body: ValidateLLMScorerDatasetRequest,
+      response: ValidateLLMScorerResponse,
+      async handle({ body, caller, signal }) {
+        const projectId = await from.projectOf(caller, body.project_id);
+        await from.mayRead(caller, body.dataset_id);
+        const judge = await judgeOf(body, caller, projectId);
+        const { sources, matching } = await from.rows(judge, body);
+        const tried = await tryOn(caller, projectId, judge, sources, signal);
+        return { metrics_experiment_id: tried.runId, ...answer(projectId, matching, tried) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,149 @@
+import type { z } from 'zod';
+import type {
+  RegisteredScorerTaskResultResponse,
+  ValidateCodeScorerResponse,
+  ValidateRegisteredScorerResult,
+  ValidResult,
+} from '../shared/wire/codeScorers.ts';
+import type { ValidateLLMScorerResponse } from '../shared/wire/judgeTryOut.ts';
+import type { ScorerVersionResponse } from '../shared/wire/scorerVersions.ts';
+import type { CreateJudgeOptions } from './createJudge.ts';
+import { createMetric } from './createMetric.ts';
+import { ValueError } from './errors.ts';
+import type { Metric } from './listMetrics.ts';
+import { type CallOptions, clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { type RunChoice, runOf } from './recordChoice.ts';
+import { type JudgeTryOut, tryOutOf } from './tryJudge.ts';
+import { untilAnswered } from './untilAnswered.ts';
+
+export interface CodeOptions extends CallOptions {
+  /** Python source that defines `scorer_fn`. */
+  code: string;
+  /** Kinds of records that it scores, such as `trace`; without them those that the code names, else `llm`. */
+  kinds?: string[] | undefined;
+  /** Metrics whose values the code gets, by name, label or id. */
+  requiredMetrics?: string[] | undefined;
+}
+
+export interface ValidateCodeMetricOptions extends CodeOptions {
+  /** A record that the code scores, of each of its kinds; without one it is loaded alone. */
+  sample?: { input?: string | undefined; output?: string | undefined } | undefined;
+}
+
+/** The result of a check of code: the type of its values, the kinds of records and what it gave for the sample. */
+export type CodeValidation = ValidResult;
+
+/** Code that the service cannot use; the message says why. */
+export class InvalidCodeError extends Error {
+  override name = 'InvalidCodeError';
+}
+
+const BETWEEN_ASKING_MS = 300;
+/** The service begins values for 60 s and waits for 90. */
+const TIMEOUT_MS = 120_000;
+const DEFAULT_LIMIT = 10;
+
+/**
+ * Has the service check code, and waits for what comes of it.
+ * @throws InvalidCodeError for code that cannot be used, HttpStatusError 403 where the service runs none, 422 for an unknown metric that it requires
+ */
+export async function validateCodeMetric(options: ValidateCodeMetricOptions): Promise<CodeValidation> {
+  const client = clientOf(options);
+  const form = formOf(options);
+  const { input, output } = options.sample ?? {};
+  if (input !== undefined) form.append('test_input', input);
+  if (output !== undefined) form.append('test_output', output);
+  const { task_id } = await client.send<z.output<typeof ValidateCodeScorerResponse>>('/scorers/code/validate', { form });
+  const ended = async (): Promise<Task | undefined> => {
+    const task = await client.send<Task>(`/scorers/code/validate/${task_id}`);
+    return task.status === 'pending' ? undefined : task;
+  };
+  const { result } = await untilAnswered(ended, BETWEEN_ASKING_MS, options.signal);
+  if (typeof result === 'string' || result === null) throw new InvalidCodeError(result ?? 'the check has no result');
+  if (result.result.result_type === 'invalid') throw new InvalidCodeError(result.result.error_message);
+  return result.result;
+}
+
+type Task = z.output<typeof RegisteredScorerTaskResultResponse>;
+
+export interface CreateCodeMetricOptions
+  extends ValidateCodeMetricOptions,
+    Pick<CreateJudgeOptions, 'name' | 'description' | 'tags' | 'direction' | 'range'> {
+  /** How its values are meant; without it the first that suits their type. */
+  outputType?: Metric['output_type'] | undefined;
+}
+
+/**
+ * Creates a metric of Python code: checks the code, and makes the metric with its first version. One that is refused leaves nothing behind.
+ * @throws ValueError without name or code; InvalidCodeError as `validateCodeMetric`; HttpStatusError 409 when the name is taken, 422 for settings that
+ * cannot be right.
+ */
+export async function createCodeMetric(options: CreateCodeMetricOptions): Promise<Metric> {
+  const { name, code, description, tags, direction, range, outputType: output_type, requiredMetrics: required_scorers } = options;
+  if (!name || !code) throw new ValueError('a metric of code needs a name and its code');
+  const validation = await validateCodeMetric(options);
+  const scorer = { name, scorer_type: 'code', description, tags, direction, range, output_type, required_scorers };
+  return createMetric(options, scorer, (client, id) => client.send(versionPath(id), { form: versionForm(options, validation) }));
+}
+
+/**
+ * Checks code and makes it the next version of a metric, the latest and the default. Runs that have begun keep the version that they began with.
+ * @returns its number
+ * @throws as `createCodeMetric`; NotFoundError when there is no such metric
+ */
+export async function addCodeMetricVersion(options: ValidateCodeMetricOptions & { id: string }): Promise<number> {
+  const validation = await validateCodeMetric(options);
+  const form = versionForm(options, validation);
+  const added = await clientOf(options).send<z.output<typeof ScorerVersionResponse>>(versionPath(options.id), { form });
+  return added.version;
+}
+
+export interface TryCodeMetricOptions extends OperationOptions, CodeOptions {
+  /** Stored records: their run and, as a search has them, filters. One of records and dataset is needed. */
+  records?:
+    | (Omit<RunChoice, 'metricsTestingId'> & { filters?: Record<string, unknown>[]; filterTree?: Record<string, unknown> })
+    | undefined;
+  /** Rows of a dataset: of the current version without a `versionIndex`. */
+  dataset?: { id: string; versionIndex?: number | undefined } | undefined;
+  /** Samples at most: 10 without it, and never more than 100. */
+  limit?: number | undefined;
+}
+
+/**
+ * Has code that is not saved score some samples. Code that fails on every sample rejects nothing: `summary` says why. A project is needed for a dataset.
+ * @throws ValueError unless exactly one of records and dataset is given; HttpStatusError 422 for code that cannot be loaded
+ */
+export async function tryCodeMetric(options: TryCodeMetricOptions): Promise<JudgeTryOut> {
+  const { records, dataset, limit = DEFAULT_LIMIT } = options;
+  if ([records, dataset].filter(Boolean).length !== 1) throw new ValueError('name what is scored: records or dataset');
+  const client = clientOf(options);
+  const form = formOf(options);
+  form.append('limit', String(limit));
+  if (records) {
+    const { filters = [], filterTree } = records;
+    for (const [key, id] of Object.entries(runOf(records))) if (id) form.append(key, id);
+    form.append('filters', JSON.stringify(filterTree ? { and: [...filters, filterTree] } : filters));
+  } else if (dataset) {
+    form.append('project_id', await resolveProject(client, options));
+    form.append('dataset_id', dataset.id);
+    if (dataset.versionIndex !== undefined) form.append('dataset_version_index', String(dataset.versionIndex));
+  }
+  const path = `/scorers/code/validate/${records ? 'log_record' : 'dataset'}`;
+  return tryOutOf(await client.send<z.output<typeof ValidateLLMScorerResponse>>(path, { form, timeoutMs: TIMEOUT_MS }));
+}
+
+const versionPath = (id: string): string => `/scorers/${encodeURIComponent(id)}/version/code`;
+
+function formOf({ code, kinds, requiredMetrics }: CodeOptions): FormData {
+  const form = new FormData();
+  form.append('file', new Blob([code], { type: 'text/x-python' }), 'scorer.py');
+  if (kinds?.length) form.append('scoreable_node_types', JSON.stringify(kinds));
+  if (requiredMetrics?.length) form.append('required_scorers', JSON.stringify(requiredMetrics));
+  return form;
+}
+
+function versionForm({ code }: CodeOptions, result: CodeValidation): FormData {
+  const form = formOf({ code });
+  form.append('validation_result', JSON.stringify({ result } satisfies z.input<typeof ValidateRegisteredScorerResult>));
+  return form;
+}

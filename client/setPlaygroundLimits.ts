@@ -1,0 +1,18 @@
+import type { PlaygroundLimits } from './getPlaygroundLimits.ts';
+import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+
+/**
+ * Changes what the playground of a project may use, from the next call on. Both limits are set.
+ * @param options.mostCalls at once, by everybody together; null: no limit
+ * @param options.mostCostPerDay US dollars a day (UTC); null: no limit
+ * @throws HttpStatusError 422 for a limit that is none.
+ */
+export async function setPlaygroundLimits(
+  options: OperationOptions & { mostCalls: number | null; mostCostPerDay: number | null },
+): Promise<PlaygroundLimits> {
+  const client = clientOf(options);
+  return client.send(`/projects/${await resolveProject(client, options)}/playground_limits`, {
+    method: 'PUT',
+    body: { most_calls: options.mostCalls, most_cost_per_day: options.mostCostPerDay },
+  });
+}

@@ -1,0 +1,19 @@
+import { text, withoutEmpty } from './parameters.ts';
+
+/** Kinds of metrics that the catalogue tells apart. */
+export const metricKinds = ['judge', 'code', 'own'] as const;
+export type MetricKind = (typeof metricKinds)[number];
+
+/** The parameters of the catalogue of metrics. */
+export interface MetricsAddress {
+  /** Words that the name, the description or what is needed has. */
+  q?: string | undefined;
+  /** All without it. */
+  kind?: MetricKind | undefined;
+}
+
+export const metricsAddress = (given: Record<string, unknown>): MetricsAddress =>
+  withoutEmpty({
+    q: text(given.q),
+    kind: metricKinds.find((kind) => kind === given.kind),
+  });

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { Respawning } from '../childProcesses/respawning.ts';
+import { parsedOrNothing } from '../json/parseJson.ts';
+import type { ToSandbox } from './messages.ts';
+import type { PythonRecord } from './recordForPython.ts';
+import { SandboxDied, type SandboxLimits, SandboxProcess, type UserIds } from './sandboxProcess.ts';
+
+export interface CodeSandboxOptions extends SandboxLimits {
+  isOn: boolean;
+  /** Interpreters at a time, each of one project. */
+  processes: number;
+  /** The user whose processes they are, where that is another; asked once, before the first. */
+  user(): UserIds;
+  /** No interpreter could be started. */
+  onBroken(err: unknown): void;
+}
+
+/** The description that the code of a metric gives of itself. */
+const Description = z.object({
+  scoreType: z.enum(['bool', 'int', 'float', 'str']),
+  nodeTypes: z.array(z.string()).nullable(),
+  aggregates: z.boolean(),
+});
+export type CodeDescription = z.output<typeof Description>;
+
+const Value = z.object({
+  value: z.union([z.number(), z.boolean(), z.string().max(10_000)]),
+  metadata: z.record(z.string(), z.unknown()).nullable(),
+});
+const Outcome = z.union([Value, z.object({ none: z.literal(true) })]);
+const SummedUp = z.object({
+  values: z.record(z.string().max(100), z.union([z.number(), z.boolean(), z.string().max(1_000)]).nullable()),
+});
+export type AggregatedByCode = z.output<typeof SummedUp> | { error: string };
+const Answer = z.union([z.object({ error: z.string() }), z.object({ fault: z.literal('memory') })]);
+export type PythonScore = z.output<typeof Outcome> | { error: string };
+
+/** Runs Python code that users wrote, where it reaches nothing. */
+export interface CodeSandbox {
+  readonly isOn: boolean;
+  /** Loads the code and says what it is. @returns why it cannot be used otherwise @throws the signal's reason */
+  describe(projectId: string, code: string, signal: AbortSignal): Promise<CodeDescription | { error: string }>;
+  /** @throws the signal's reason */
+  score(projectId: string, code: string, record: PythonRecord, signal: AbortSignal): Promise<PythonScore>;
+  /** Has the `aggregator_fn` of the code sum up these values. @throws the signal's reason */
+  aggregate(
+    projectId: string,
+    code: string,
+    scores: readonly (number | boolean | string)[],
+    signal: AbortSignal,
+  ): Promise<AggregatedByCode>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds for which a project keeps an interpreter while another one waits. */
+const SLICE_MS = 3_000;
+/** Records in a row that brought their process down, after which code is not tried for so many milliseconds. */
+const MAX_FAULTS = 3;
+const PAUSE_MS = 60_000;
+/** Pieces of code whose faults are remembered. */
+const MAX_REMEMBERED = 10_000;
+
+interface Work {
+  run(process: Respawning<SandboxProcess>): Promise<void>;
+  isCalledOff(): boolean;
+}
+
+/** An interpreter, and whose it is: what a project's code leaves behind in it, no other project sees. */
+interface Slot {
+  owner: string;
+  process: Respawning<SandboxProcess>;
+  isBusy: boolean;
+  since: number;
+}
+
+const NO_INTERPRETER = 'the service could start no Python interpreter; its log says why';
+export const OFF = 'metrics of Python code are switched off on this service (CODE_METRICS)';
+
+export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
+  const { isOn, processes, callMs, memoryMb, onBroken } = options;
+  const slots: Slot[] = [];
+  /** In the order in which the projects came to wait. */
+  const waiting = new Map<string, Work[]>();
+  const faults = new Map<string, { count: number; reason: string; at: number }>();
+  /** When the last start failed. */
+  let brokenAt: number | undefined;
+  let user: { ids: UserIds } | undefined;
+  const spawn = () => {
+    user ??= { ids: options.user() };
+    return new Respawning(() => new SandboxProcess({ callMs, memoryMb }, user?.ids));
+  };
+
+  const next = (owner: string): Work | undefined => {
+    const queue = waiting.get(owner);
+    const work = queue?.shift();
+    if (queue?.length === 0) waiting.delete(owner);
+    return work;
+  };
+  /** A project that waits and has no interpreter. */
+  const without = (): string | undefined => [...waiting.keys()].find((owner) => !slots.some((slot) => slot.owner === owner));
+
+  const begin = async (slot: Slot): Promise<void> => {
+    slot.isBusy = true;
+    try {
+      for (;;) {
+        const other = without();
+        const isOver = !waiting.has(slot.owner) || performance.now() - slot.since > SLICE_MS;
+        if (other !== undefined && isOver) {
+          const before = slot.process;
+          Object.assign(slot, { owner: other, since: performance.now(), process: spawn() } satisfies Partial<Slot>);
+          await before.close();
+        }
+        const work = next(slot.owner);
+        if (!work) return;
+        if (!work.isCalledOff()) await work.run(slot.process);
+      }
+    } finally {
+      slot.isBusy = false;
+    }
+  };
+  const wake = (): void => {
+    const owner = without();
+    if (owner !== undefined && slots.length < processes)
+      slots.push({ owner, process: spawn(), isBusy: false, since: performance.now() });
+    for (const slot of slots) if (!slot.isBusy && waiting.size > 0) void begin(slot);
+  };
+
+  const inTurn = <T>(owner: string, signal: AbortSignal, work: (process: Respawning<SandboxProcess>) => Promise<T>): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      signal.throwIfAborted();
+      const onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      const queue = waiting.get(owner) ?? [];
+      waiting.set(owner, queue);
+      queue.push({
+        isCalledOff: () => signal.aborted,
+        run: (process) =>
+          work(process)
+            .then(resolve, reject)
+            .finally(() => signal.removeEventListener('abort', onAbort)),
+      });
+      wake();
+    });
+
+  const call = async <T extends object>(
+    processes: Respawning<SandboxProcess>,
+    expected: z.ZodType<T>,
+    code: string,
+    given: Given = {},
+  ): Promise<T | { error: string }> => {
+    const key = createHash('sha256').update(code).digest('hex');
+    const paused = faults.get(key);
+    if (paused && paused.count >= MAX_FAULTS && performance.now() - paused.at < PAUSE_MS)
+      return { error: `${paused.reason}; after ${MAX_FAULTS} such records in a row the next are not tried for a minute` };
+    const fault = (reason: string) => {
+      if (faults.size >= MAX_REMEMBERED) faults.clear();
+      faults.set(key, { count: (faults.get(key)?.count ?? 0) + 1, reason, at: performance.now() });
+      return { error: reason };
+    };
+    if (brokenAt !== undefined && performance.now() - brokenAt < PAUSE_MS) return { error: NO_INTERPRETER };
+    try {
+      const process = await processes.get();
+      brokenAt = undefined;
+      const answer = Answer.or(expected).safeParse(await callOnce(process, key, code, given)).data;
+      if (answer === undefined || isFault(answer)) {
+        await process.end();
+        // Without an answer the code has tampered with what answers for it.
+        return fault(answer ? `the metric needs more memory than ${memoryMb} MiB` : 'the metric gave no score that can be read');
+      }
+      faults.delete(key);
+      return answer;
+    } catch (err) {
+      if (!(err instanceof SandboxDied)) {
+        onBroken(err);
+        brokenAt = performance.now();
+        return { error: NO_INTERPRETER };
+      }
+      return fault(err.isOverdue ? `the metric took longer than ${callMs / 1_000} s` : 'the metric brought its process down');
+    }
+  };
+
+  return {
+    isOn,
+    async describe(projectId, code, signal) {
+      if (!isOn) return { error: OFF };
+      return inTurn(projectId, signal, (processes) => call(processes, Description, code));
+    },
+    async score(projectId, code, record, signal) {
+      if (!isOn) return { error: OFF };
+      const json = JSON.stringify(record);
+      return inTurn(projectId, signal, (processes) => call(processes, Outcome, code, { record: json }));
+    },
+    async aggregate(projectId, code, scores, signal) {
+      if (!isOn) return { error: OFF };
+      const json = JSON.stringify(scores);
+      return inTurn(projectId, signal, (processes) => call(processes, SummedUp, code, { scores: json }));
+    },
+    async close() {
+      await Promise.all(slots.map(({ process }) => process.close()));
+    },
+  };
+}
+
+/** The record or the values that the code works on, as JSON; neither where only the code is checked. */
+type Given = Pick<ToSandbox, 'record' | 'scores'>;
+
+const isFault = (answer: object): answer is { fault: 'memory' } => 'fault' in answer;
+
+/** The code goes along where the process does not have it, or has it no more. */
+async function callOnce(process: SandboxProcess, key: string, code: string, given: Given): Promise<unknown> {
+  const request = { key, ...given };
+  if (process.sent.has(key) && Object.keys(given).length > 0) {
+    const answer = parsedOrNothing(await process.call(request));
+    if (!(typeof answer === 'object' && answer !== null && 'unknown' in answer)) return answer;
+  }
+  process.sent.add(key);
+  return parsedOrNothing(await process.call({ ...request, code }));
+}

@@ -1,0 +1,152 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { lowerPriority } from '../childProcesses/lowerPriority.ts';
+import type { Life } from '../childProcesses/respawning.ts';
+import type { FromSandbox, ToSandbox } from './messages.ts';
+
+const folder = import.meta.dirname;
+export const sandboxProgram = join(folder, `sandboxHost${extname(import.meta.filename)}`);
+/** The interpreter and its standard library, with a slash at the end. */
+export const pyodideFolder = fileURLToPath(new URL('.', import.meta.resolve('pyodide')));
+
+/** Milliseconds in which the interpreter must have started. */
+const START_MS = 120_000;
+/** MiB of the JavaScript heap: texts on their way in and out. The memory of Python is bounded apart. */
+const HEAP_MB = 256;
+/** Seconds of processor time after which the system ends it, also when the service is gone: a new one takes over. */
+const LIFE_SECONDS = 900;
+
+/** Characters of what it says about a start that fails. */
+const MAX_SAID = 1_000;
+
+export interface SandboxLimits {
+  /** Milliseconds that one call may take. */
+  callMs: number;
+  /** MiB that Python may use. */
+  memoryMb: number;
+}
+
+export type UserIds = { uid: number; gid: number } | undefined;
+
+/** Why a process is gone in the middle of a call. */
+export class SandboxDied extends Error {
+  readonly isOverdue: boolean;
+  constructor(isOverdue: boolean) {
+    super(isOverdue ? 'the call took too long' : 'the process ended');
+    this.isOverdue = isOverdue;
+  }
+}
+
+/** One life of a process with a Python interpreter. It does one thing at a time. */
+export class SandboxProcess implements Life {
+  readonly ready: Promise<void>;
+  dead = false;
+  /** Keys of the code that it has been sent. */
+  readonly sent = new Set<string>();
+  private readonly child: ChildProcess;
+  private readonly callMs: number;
+  private lastId = 0;
+  private current: { id: number; resolve(answer: string): void; reject(err: unknown): void; timer: NodeJS.Timeout } | undefined;
+
+  constructor({ callMs, memoryMb }: SandboxLimits, user: UserIds) {
+    this.callMs = callMs;
+    this.child = spawn(memoryMb, user);
+    this.ready = new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.died(false), START_MS);
+      this.child.on('message', (message: FromSandbox | null) => {
+        if (message?.type === 'ready') {
+          clearTimeout(timer);
+          lowerPriority(this.child.pid); // not before: to start is no work of users
+          this.unref();
+          resolve();
+        } else if (message?.type === 'answered') this.answered(message.id, message.answer);
+      });
+      const ended = (err: Error) => {
+        clearTimeout(timer);
+        reject(err);
+        this.died(false);
+      };
+      let said = '';
+      this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        said = (said + text).slice(-MAX_SAID);
+      });
+      this.child.once('exit', (code, signal) => ended(new Error(`it ended at its start (${signal ?? code}): ${said}`)));
+      this.child.once('error', ended);
+    });
+    this.ready.catch(() => undefined); // one that started and ends later rejects nothing that anybody waits for
+  }
+
+  /** @returns JSON, which the code may have forged @throws SandboxDied */
+  call(request: Omit<ToSandbox, 'id'>): Promise<string> {
+    const id = ++this.lastId;
+    this.child.ref();
+    this.child.channel?.ref();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.died(true), this.callMs);
+      this.current = { id, resolve, reject, timer };
+      // A closed channel is followed by the `exit` that answers.
+      this.child.send({ id, ...request } satisfies ToSandbox, () => undefined);
+      if (this.dead) this.died(false);
+    });
+  }
+
+  async end(): Promise<void> {
+    this.dead = true;
+    if (this.child.exitCode !== null || this.child.signalCode !== null || this.child.pid === undefined) return;
+    this.child.ref();
+    const gone = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await gone;
+  }
+
+  private answered(id: number, answer: string): void {
+    if (this.current?.id === id && typeof answer === 'string') this.take()?.resolve(answer);
+  }
+
+  private died(isOverdue: boolean): void {
+    if (!this.dead) this.child.kill('SIGKILL');
+    this.dead = true;
+    this.take()?.reject(new SandboxDied(isOverdue));
+  }
+
+  private take() {
+    const current = this.current;
+    this.current = undefined;
+    clearTimeout(current?.timer);
+    this.unref();
+    return current;
+  }
+
+  /** Without a call it keeps no service from ending. */
+  private unref(): void {
+    this.child.unref();
+    this.child.channel?.unref();
+    (this.child.stderr as Socket | null)?.unref();
+  }
+}
+
+/** Nothing is passed on of the service's environment, and the process may read the interpreter and its own program alone. */
+function spawn(memoryMb: number, user: UserIds): ChildProcess {
+  const flags = [
+    '--permission',
+    `--allow-fs-read=${pyodideFolder}`,
+    `--allow-fs-read=${join(folder, '/')}`,
+    '--disallow-code-generation-from-strings',
+    '--no-warnings',
+    `--max-old-space-size=${HEAP_MB}`,
+  ];
+  const program = [process.execPath, ...flags, sandboxProgram, pyodideFolder, String(memoryMb)];
+  const [first, ...others] =
+    process.platform === 'win32'
+      ? program
+      : ['/bin/sh', '-c', `ulimit -c 0; ulimit -t ${LIFE_SECONDS}; exec "$0" "$@"`, ...program];
+  const [script, ...args] = others.splice(process.platform === 'win32' ? flags.length : 2);
+  return fork(script as string, args, {
+    ...{ execPath: first as string, execArgv: others, env: {}, serialization: 'json' },
+    ...(user ? { uid: user.uid, gid: user.gid } : {}),
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+}

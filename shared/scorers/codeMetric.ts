@@ -1,0 +1,74 @@
+import { recordForPython } from '../codeMetrics/recordForPython.ts';
+import type { RecordKind } from '../columns/columnDef.ts';
+import type { Metric } from '../metrics/metric.ts';
+import type { CodeScoreType, OutputType } from '../wire/scorers.ts';
+import type { CodeDefinition, Scorer } from './scorer.ts';
+import { suitedRollUp } from './scorerAsMetric.ts';
+import { scorerScale } from './scorerScale.ts';
+
+type Form = Pick<Metric, 'dataUnit' | 'rollUp'>;
+
+const dataTypes = { bool: 'boolean', int: 'integer', float: 'floating_point', str: 'text' } as const;
+export const dataTypeOf = (scoreType: CodeScoreType) => dataTypes[scoreType];
+
+/** How values of a type are kept, by the output types that suit it; the first is that of a scorer that states none. */
+const forms: Record<CodeScoreType, Partial<Record<OutputType, Form>>> = {
+  bool: { boolean: { dataUnit: null, rollUp: 'percentage_true' } },
+  int: {
+    count: { dataUnit: null, rollUp: 'average' },
+    discrete: { dataUnit: null, rollUp: 'average' },
+  },
+  float: {
+    discrete: { dataUnit: null, rollUp: 'average' },
+    count: { dataUnit: null, rollUp: 'average' },
+    percentage: { dataUnit: 'percentage', rollUp: 'average' },
+  },
+  str: {
+    categorical: { dataUnit: null, rollUp: 'category_count' },
+    freeform: { dataUnit: null, rollUp: 'category_count' },
+  },
+};
+
+/** Output types that values of this type may have, its own first. */
+export const outputTypesOf = (scoreType: CodeScoreType): OutputType[] => Object.keys(forms[scoreType]) as OutputType[];
+
+/** Code that names them looks at what is below a record; it is read only then. */
+const LOOKS_BELOW = /\b(?:spans|traces)\b/;
+
+/** A metric of Python code. Its column is named by the scorer's id, as that of a judge is. */
+export function codeMetric(
+  scorer: Pick<Scorer, 'id' | 'name' | 'definition'>,
+  { code, scoreType, outputType, nodeTypes }: CodeDefinition,
+): Metric {
+  const form = forms[scoreType][outputType];
+  if (!form) throw new TypeError(`code of the type ${scoreType} gives no values of the type ${outputType}`);
+  return {
+    name: scorer.id,
+    alias: scorer.name,
+    label: scorer.definition.label || scorer.name,
+    description: scorer.definition.description ?? '',
+    groupLabel: 'Custom Metrics',
+    ...form,
+    dataType: dataTypeOf(scoreType),
+    rollUp: suitedRollUp(scorer.definition.roll_up_method, form.rollUp),
+    outputType,
+    threshold: null,
+    ...scorerScale(scorer.definition, outputType),
+    kinds: nodeTypes as RecordKind[],
+    needs: 'code',
+    ...(LOOKS_BELOW.test(code) ? { readsSpans: true as const } : {}),
+    needsReference: scorer.definition.ground_truth === true,
+    async score(record, { runPython }) {
+      if (scorer.definition.ground_truth === true && record.datasetOutput === null)
+        return { notApplicable: 'the record has no reference output' };
+      if (!runPython) return { error: 'there is no interpreter for Python code here' };
+      const outcome = await runPython(code, recordForPython(record));
+      if ('error' in outcome) return outcome;
+      if ('none' in outcome) return { notApplicable: 'scorer_fn gave None' };
+      const { value, metadata } = outcome;
+      if (outputType === 'percentage' && typeof value === 'number' && (value < 0 || value > 1))
+        return { error: `scorer_fn gave ${value}; a percentage is a fraction between 0 and 1` };
+      return { value, ...(metadata === null ? {} : { metadata }) };
+    },
+  };
+}

@@ -1,0 +1,237 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, describe, expect, test } from 'vitest';
+import { otherUser } from '../../shared/childProcesses/codeIsolation.ts';
+import { createCodeSandbox } from '../../shared/codeMetrics/codeSandbox.ts';
+import { recordForPython } from '../../shared/codeMetrics/recordForPython.ts';
+import { pyodideFolder, sandboxProgram } from '../../shared/codeMetrics/sandboxProcess.ts';
+import { scoredRecord } from '../support/scoredRecord.ts';
+
+const starts: unknown[] = [];
+const sandbox = createCodeSandbox({
+  ...{ isOn: true, processes: 1, callMs: 10_000, memoryMb: 128 },
+  user: () => otherUser({ RUNNER_USER: undefined }, sandboxProgram, pyodideFolder),
+  onBroken: (err) => starts.push(err),
+});
+afterAll(() => sandbox.close());
+
+const { signal } = new AbortController();
+const record = recordForPython(scoredRecord({ name: 'row', input: 'Hi', output: 'Hello' }));
+const scorer = (body: string, type = 'str') =>
+  `def scorer_fn(*, step_object, **kwargs) -> ${type}:\n    ${body.replaceAll('\n', '\n    ')}\n`;
+const run = (body: string, type?: string, project = 'one') => sandbox.score(project, scorer(body, type), record, signal);
+
+describe('code that tries to leave its interpreter', () => {
+  test.each([
+    ['JavaScript', 'import js\nreturn str(dir(js))', "No module named 'js'"],
+    ['the module of Pyodide', 'import pyodide_js\nreturn str(pyodide_js)', "No module named 'pyodide_js'"],
+    ['a script', 'from pyodide.code import run_js\nreturn str(run_js("process.pid"))', "No module named 'pyodide'"],
+    ['fetch', 'from pyodide.http import pyfetch\nreturn str(pyfetch("http://127.0.0.1"))', "No module named 'pyodide'"],
+    ['foreign functions', 'import ctypes\nreturn str(ctypes.CDLL(None))', "No module named 'ctypes'"],
+    ['a file of the machine', 'return open("/etc/passwd").read()', 'No such file or directory'],
+    ['the files of processes', 'return open("/proc/1/environ").read()', 'No such file or directory'],
+    ['a command', 'import subprocess\nreturn str(subprocess.run(["id"]))', 'does not support processes'],
+    ['a shell', 'import os\nreturn str(os.popen("id").read())', 'rror'],
+    ['a fork', 'import os\nreturn str(os.fork())', 'Function not implemented'],
+    ['a thread', 'import threading\nthreading.Thread(target=print).start()', "can't start new thread"],
+    ['a package', 'import micropip\nreturn str(micropip)', "No module named 'micropip'"],
+  ])('finds no way to %s', async (_, body, reason) => {
+    expect(await run(body)).toEqual({ error: expect.stringContaining(reason) });
+  });
+
+  test('sees no environment and no file but those of the interpreter', async () => {
+    process.env.ASSAY_TEST_SECRET = 'a secret';
+    expect(await run('import os\nreturn str(dict(os.environ))')).toMatchObject({ value: '{}' });
+    const found = await run('import os\nreturn " ".join(sorted(os.listdir("/")))');
+    expect(found).toMatchObject({ value: 'dev home lib proc tmp' });
+    delete process.env.ASSAY_TEST_SECRET;
+  });
+
+  test('reaches no server by any socket', async () => {
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked++;
+      response.end('reached');
+    }).on('connection', () => asked++);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const ways = [
+      `import socket\nsocket.create_connection(("127.0.0.1", ${port}), 2).sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")`,
+      `import urllib.request\nreturn urllib.request.urlopen("http://127.0.0.1:${port}", timeout=2).read().decode()`,
+    ];
+    for (const way of ways) expect(await run(way)).toEqual({ error: expect.any(String) });
+    await new Promise((resolve) => server.close(resolve));
+    expect(asked).toBe(0);
+  });
+
+  /** What holds when somebody gets hold of JavaScript all the same: the modules are there still, their import alone is shut. */
+  const reach = `import gc, sys
+sys.meta_path[:] = [one for one in sys.meta_path if one.__name__ != 'NoWayOut'] if all(hasattr(one, '__name__') for one in sys.meta_path) else sys.meta_path[1:]
+held = [one for one in gc.get_objects() if type(one).__name__.startswith('JsProxy') or type(one).__name__.endswith('Proxy')]
+import _pyodide_core
+`;
+
+  test.each([
+    ['a function made of a text', 'return str(_pyodide_core.JsProxy.constructor.constructor("return process")())'],
+    ['eval', 'from pyodide.code import run_js\nreturn str(run_js("globalThis.process"))'],
+    ['C that runs a script', 'import ctypes\nreturn str(ctypes.pythonapi.emscripten_run_script_int(b"process.pid"))'],
+  ])('that has its modules back cannot use %s', async (_, body) => {
+    expect(await run(reach + body)).toEqual({ error: expect.any(String) });
+  });
+});
+
+describe('code that takes too much', () => {
+  const good = () => run('return step_object.output');
+
+  test.each([
+    ['loops', 'while True: pass', 'longer than 10 s'],
+    ['prints without end', 'while True: print("x" * 1000)', 'longer than 10 s'],
+    [
+      'catches what interrupts it',
+      'while True:\n    try:\n        while True: pass\n    except BaseException: pass',
+      'longer than 10 s',
+    ],
+    ['eats memory', 'kept = []\nwhile True: kept.append(bytearray(1_000_000))', 'more memory than 128 MiB'],
+    ['asks for much at once', 'return str(len(bytearray(2_000_000_000)))', 'more memory than 128 MiB'],
+    ['gives a long text', 'return "x" * 20_000', '20000 characters'],
+  ])('and %s costs its own value alone', async (_, body, reason) => {
+    expect(await run(body)).toEqual({ error: expect.stringContaining(reason) });
+    expect(await good()).toMatchObject({ value: 'Hello' });
+  });
+
+  test('and ends its interpreter is answered all the same', async () => {
+    const outcome = await run('import os\nos._exit(3)');
+    expect(outcome).toEqual({ error: expect.any(String) });
+    expect(await good()).toMatchObject({ value: 'Hello' });
+  });
+
+  test('and calls itself without end fails alone', async () => {
+    expect(await run('def f(): return f()\nreturn f()')).toEqual({ error: expect.any(String) });
+    expect(await good()).toMatchObject({ value: 'Hello' });
+  });
+
+  test('record after record is not tried any more for a while', async () => {
+    const greedy = 'kept = [1]\nwhile True: kept.append(bytearray(1_000_000))';
+    const outcomes = [await run(greedy), await run(greedy), await run(greedy), await run(greedy)];
+    expect(outcomes[2]).toEqual({ error: 'the metric needs more memory than 128 MiB' });
+    expect(outcomes[3]).toEqual({ error: expect.stringContaining('after 3 such records in a row') });
+  });
+
+  test('leaves nothing behind for another project', async () => {
+    expect(await run('import json\njson.left = "mine"\nreturn "set"')).toMatchObject({ value: 'set' });
+    expect(await run('import json\nreturn getattr(json, "left", "nothing")')).toMatchObject({ value: 'mine' });
+    expect(await run('import json\nreturn getattr(json, "left", "nothing")', 'str', 'two')).toMatchObject({ value: 'nothing' });
+  });
+
+  test('waits behind another project for a slice of time alone', async () => {
+    const ended: string[] = [];
+    const slow = scorer('import time\nuntil = time.time() + 0.5\nwhile time.time() < until: pass\nreturn "slow"');
+    const many = Array.from({ length: 30 }, async () => {
+      await sandbox.score('two', slow, record, signal);
+      ended.push('two');
+    });
+    const other = run('return "soon"', 'str', 'three').then(() => ended.push('three'));
+    await Promise.all([other, ...many]);
+    expect(ended.indexOf('three')).toBeLessThan(20);
+  });
+
+  test('that is called off does not run', async () => {
+    const caller = new AbortController();
+    const held = run('import time\nuntil = time.time() + 0.5\nwhile time.time() < until: pass\nreturn "held"');
+    const called = sandbox.score('one', scorer('return "ran"'), record, caller.signal);
+    caller.abort(new Error('not wanted any more'));
+    await expect(called).rejects.toThrow('not wanted any more');
+    expect(await held).toMatchObject({ value: 'held' });
+  });
+
+  test('and breaks what answers for it ends its interpreter', async () => {
+    const broken = 'import sys\nframe = sys._getframe()\nwhile "to_json" not in frame.f_globals: frame = frame.f_back\n';
+    const forged = `${broken}frame.f_globals["to_json"] = lambda *_, **__: '{"value": {"a": 1}}'\nreturn "x"`;
+    await run(forged);
+    expect(await good()).toEqual({ error: 'the metric gave no score that can be read' });
+    expect(await good()).toMatchObject({ value: 'Hello' });
+  });
+});
+
+describe('what scorer_fn gives', () => {
+  test.each([
+    ['float', 'return 1', { value: 1 }],
+    ['float', 'return float("nan")', { error: 'scorer_fn gave nan, which is no number' }],
+    ['int', 'return 2.5', { error: 'scorer_fn gave 2.5 of the type float; its score type is int' }],
+    ['bool', 'return "yes"', { error: "scorer_fn gave 'yes' of the type str; its score type is bool" }],
+    ['bool', 'return None', { none: true }],
+    ['int', 'return 7, {"why": "seven"}', { value: 7, metadata: { why: 'seven' } }],
+    ['int', 'return 7, {"why": "x" * 9000}', { value: 7, metadata: null }],
+    ['int', 'return 1 // 0', { error: expect.stringContaining('(line 2)') }],
+  ])('%s: %s', async (type, body, outcome) => {
+    expect(await run(body, type, 'four')).toMatchObject(outcome);
+  });
+
+  test('sees the steps of a record as objects', async () => {
+    const trace = recordForPython({
+      ...{ kind: 'trace', name: 'row', input: 'Hi', output: 'Hello', datasetInput: 'Hi', datasetOutput: 'Hey', metadata: {} },
+      ...{ durationNs: 5, inputTokens: null, outputTokens: null, totalTokens: null, errorMessage: null, model: null },
+      spans: [
+        {
+          ...{ kind: 'llm', name: 'call', datasetInput: null, datasetOutput: null, metadata: {}, durationNs: null },
+          input: '[{"role": "system", "content": "Be kind"}, {"role": "user", "content": "Hi"}]',
+          output: '{"role": "assistant", "content": "Hello"}',
+          ...{ inputTokens: 3, outputTokens: null, totalTokens: null, errorMessage: null, model: 'm' },
+        },
+      ],
+    });
+    const code = `from anything.tracing import LlmSpan, Trace
+
+def score_type():
+    return str
+
+def scorer_fn(*, step_object: Trace, node_output: str, dataset_variables: dict, **kwargs):
+    [span] = step_object.spans
+    assert isinstance(step_object, Trace) and isinstance(span, LlmSpan)
+    parts = [span.input[0].role, span.input[1].content, span.output.content, span.metrics.num_input_tokens]
+    return ' '.join(str(one) for one in [*parts, node_output, dataset_variables['target'], step_object.metrics.duration_ns])
+`;
+    expect(await sandbox.score('four', code, trace, signal)).toMatchObject({ value: 'system Hi Hello 3 Hello Hey 5' });
+  });
+
+  test.each([
+    ['def scorer(**kwargs): return 1', 'the code defines no function scorer_fn'],
+    ['def scorer_fn(**kwargs)\n    return 1', "SyntaxError: expected ':' (line 1)"],
+    ['import numpy\ndef scorer_fn(**kwargs): return 1', "ModuleNotFoundError: No module named 'numpy' (line 1)"],
+    ['async def scorer_fn(**kwargs): return 1', 'scorer_fn is a coroutine function; write it without async'],
+    ['def scorer_fn(**kwargs): return 1\nscore_type = list', "score_type is <class 'list'>; it must be float, int, bool or str"],
+  ])('code that cannot be used says why: %s', async (code, reason) => {
+    expect(await sandbox.describe('four', code, signal)).toEqual({ error: reason });
+  });
+});
+
+test('a thousand values are of one interpreter', async () => {
+  const all = await Promise.all(Array.from({ length: 1_000 }, () => run('return len(step_object.output)', 'int', 'four')));
+  expect(all.every((one) => 'value' in one && one.value === 5)).toBe(true);
+  expect(starts).toEqual([]);
+});
+
+describe('aggregator_fn', () => {
+  const summed = (body: string, scores: (number | boolean | string)[] = [1, 2, 3]) =>
+    sandbox.aggregate('one', `${scorer('return None', 'int')}\ndef aggregator_fn(*, scores):\n    ${body}\n`, scores, signal);
+
+  test('gets all values and gives names with values', async () => {
+    const body = 'return {"sum": sum(scores), "half": 0.5, "any": True, "said": "x", "none": None}';
+    expect(await summed(body)).toEqual({ values: { sum: 6, half: 0.5, any: true, said: 'x', none: null } });
+    expect(await summed('return {"first": scores[0]}', ['a', 'b'])).toEqual({ values: { first: 'a' } });
+    const many = Array.from({ length: 100_000 }, (_, index) => index / 7);
+    expect(await summed('return {"count": len(scores)}', many)).toEqual({ values: { count: 100_000 } });
+  });
+
+  test.each([
+    ['no dict', 'return 5', 'aggregator_fn gave no dict of names and values'],
+    ['a list', 'return {"all": scores}', "aggregator_fn gave [1, 2, 3] for 'all'"],
+    ['no number', 'return {"mean": float("nan")}', "aggregator_fn gave nan for 'mean', which is no number"],
+    ['too many values', 'return {str(i): i for i in range(51)}', 'aggregator_fn gave 51 values; at most 50 are kept'],
+    ['a failure', 'return {"x": 1 / 0}', 'ZeroDivisionError: division by zero (line 5)'],
+    ['a loop', 'while True: pass', 'the metric took longer than 10 s'],
+  ])('that gives %s costs its own values', async (_, body, reason) => {
+    expect(await summed(body)).toEqual({ error: expect.stringContaining(reason) });
+    expect(await run('return step_object.output')).toMatchObject({ value: 'Hello' });
+  });
+});

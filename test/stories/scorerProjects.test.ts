@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../shared/identifiers/ids.ts';
+import { made, newOwner } from '../support/authorization/callers.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await sharedTestService();
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+interface Scorer {
+  id: string;
+  name: string;
+  is_global: boolean;
+  scope_projects: { id: string; name: string }[];
+}
+interface Projects {
+  projects: { id: string; name: string; num_logstreams: number; num_experiments: number; created_by_user: { email: string } }[];
+  total_count: number;
+  next_starting_token: number | null;
+}
+
+const judge = (headers: Record<string, string>, project: string, name = newId()) =>
+  made<Scorer>(service, '/scorers', { name, scorer_type: 'llm', project_ids: [project] }, headers);
+const stream = async (project: string) =>
+  (await made<{ id: string }>(service, `/projects/${project}/log_streams`, { name: newId() })).id;
+const experiment = async (project: string) =>
+  (await made<{ id: string }>(service, `/projects/${project}/experiments`, { name: newId() })).id;
+const enable = (project: string, run: string, scorer: object) =>
+  made(service, `/projects/${project}/runs/${run}/scorer-settings`, {
+    run_id: run,
+    scorers: [{ scorer_type: 'llm', ...scorer }],
+  });
+
+test('a scorer moves to other projects, and those who see only the former ones do not see it any more', async () => {
+  const [ada, ben] = [await newOwner(service), await newOwner(service)];
+  await ada.ask('POST', `/projects/${ada.project}/users`, [{ user_email: ben.email, role: 'viewer' }]);
+  const scorer = await judge(ada.headers, ada.project);
+  expect((await ben.ask('GET', `/scorers/${scorer.id}`)).status).toBe(200);
+  const other = (await made<{ id: string; name: string }>(service, '/projects', { name: newId() }, ada.headers)) as {
+    id: string;
+    name: string;
+  };
+  const moved = await ada.ask('PUT', `/scorers/${scorer.id}/scope`, { is_global: false, project_ids: [other.id, other.id] });
+  expect(moved.body).toMatchObject({ is_global: false, scope_projects: [{ id: other.id, name: other.name }] });
+  expect((await ben.ask('GET', `/scorers/${scorer.id}`)).status).toBe(404);
+  // Only editors of a project move a scorer into it or out of it.
+  const theirs = await ada.ask('PUT', `/scorers/${scorer.id}/scope`, { is_global: false, project_ids: [ben.project] });
+  expect(theirs.status).toBe(404);
+});
+
+test('only administrators make a scorer global, and its name must be free there', async () => {
+  const ada = await newOwner(service);
+  const name = newId();
+  const scorer = await judge(ada.headers, ada.project, name);
+  const global = { is_global: true };
+  expect((await ada.ask('PUT', `/scorers/${scorer.id}/scope`, global)).status).toBe(403);
+  const widened = await service.request('PUT', `/scorers/${scorer.id}/scope`, { ...global, project_ids: null });
+  expect(widened.body).toMatchObject({ is_global: true, scope_projects: [] });
+  expect((await (await newOwner(service)).ask('GET', `/scorers/${scorer.id}`)).status).toBe(200);
+
+  const ben = await newOwner(service);
+  await service.request('PUT', `/scorers/${scorer.id}/scope`, { is_global: false, project_ids: [ada.project] });
+  const second = await judge(ben.headers, ben.project, name);
+  expect((await service.request('PUT', `/scorers/${scorer.id}/scope`, global)).status).toBe(200);
+  expect((await service.request('PUT', `/scorers/${second.id}/scope`, global)).status).toBe(409);
+});
+
+test('a scope that makes no sense is refused, and a built-in metric has no other', async () => {
+  const ada = await newOwner(service);
+  const scorer = await judge(ada.headers, ada.project);
+  const set = async (body: object) => (await ada.ask('PUT', `/scorers/${scorer.id}/scope`, body)).status;
+  expect(await set({ is_global: true, project_ids: [ada.project] })).toBe(422);
+  expect(await set({ is_global: false })).toBe(422);
+  expect(await set({ project_ids: [ada.project] })).toBe(422);
+  const filters = [{ name: 'name', operator: 'eq', value: 'correctness' }];
+  const { scorers } = (await service.request('POST', '/scorers/list', { filters })).body as { scorers: Scorer[] };
+  const builtIn = { is_global: false, project_ids: [ada.project] };
+  expect((await service.request('PUT', `/scorers/${scorers[0]?.id}/scope`, builtIn)).status).toBe(403);
+});
+
+test('the projects of a scorer are those with runs that have it switched on, of a version those that compute with it', async () => {
+  const ada = await newOwner(service);
+  const scorer = await judge(ada.headers, ada.project);
+  const second = (await made<{ id: string }>(service, '/projects', { name: newId() }, ada.headers)).id;
+  const prompt = { user_prompt: 'Is it good? {{output}}' };
+  const first = await made<{ id: string; version: number }>(service, `/scorers/${scorer.id}/version/llm`, prompt);
+  const newest = await made<{ id: string }>(service, `/scorers/${scorer.id}/version/llm`, prompt);
+  await enable(ada.project, await stream(ada.project), { id: scorer.id });
+  await enable(ada.project, await experiment(ada.project), { id: scorer.id });
+  const pinned = await stream(second);
+  await enable(second, pinned, { id: scorer.id, scorer_version: { id: first.id, version: 1, scorer_id: scorer.id } });
+
+  const at = async (path: string) => (await ada.ask('GET', path)).body as Projects;
+  const all = await at(`/scorers/${scorer.id}/projects`);
+  expect(all).toMatchObject({ total_count: 2, next_starting_token: null });
+  expect(all.projects).toMatchObject([
+    { id: second, num_logstreams: 1, num_experiments: 0, created_by_user: { email: ada.email } },
+    { id: ada.project, num_logstreams: 1, num_experiments: 1 },
+  ]);
+  expect(await at(`/scorers/${scorer.id}/projects?limit=1`)).toMatchObject({
+    ...{ projects: [{ id: second }], total_count: 2, next_starting_token: 1 },
+  });
+  expect(await at(`/scorers/versions/${first.id}/projects`)).toMatchObject({ total_count: 1, projects: [{ id: second }] });
+  expect(await at(`/scorers/versions/${newest.id}/projects`)).toMatchObject({ total_count: 1, projects: [{ id: ada.project }] });
+  expect((await ada.ask('GET', `/scorers/versions/${newId()}/projects`)).status).toBe(404);
+
+  // A project that the caller does not see is not counted.
+  const ben = await newOwner(service);
+  await ada.ask('POST', `/projects/${ada.project}/users`, [{ user_email: ben.email, role: 'viewer' }]);
+  expect((await ben.ask('GET', `/scorers/${scorer.id}/projects`)).body).toMatchObject({
+    ...{ total_count: 1, projects: [{ id: ada.project }] },
+  });
+});
