@@ -16,7 +16,7 @@ const MOST_STOPS = 80;
 
 export function keyboardWalk(page: Page): KeyboardWalk {
   const isSeen = async (after: string) =>
-    expect.poll(async () => [after, await page.evaluate(focusProblem)], { timeout: 5_000 }).toEqual([after, undefined]);
+    expect.poll(async () => [after, await page.evaluate(focusProblem)]).toEqual([after, undefined]);
 
   async function press(...keys: string[]) {
     for (const key of keys) {
@@ -38,7 +38,7 @@ export function keyboardWalk(page: Page): KeyboardWalk {
       }
     },
     async isAt(control) {
-      await expect.poll(() => control.evaluate(isFocused), { timeout: 5_000 }).toBe(true);
+      await expect.poll(() => control.evaluate(isFocused)).toBe(true);
       await isSeen(String(control));
     },
   };
