@@ -130,13 +130,13 @@ describe('rows that fail', () => {
     const records = questions(40).map((row, index) =>
       index === 5 ? { input: 'loop' } : index === 12 ? { input: 'hang' } : index === 20 ? { input: 'fail' } : row,
     );
-    await one.start({ runner: module('moody'), records, concurrency: 40, row_time_limit_ms: 1_000 });
+    await one.start({ runner: module('moody'), records, concurrency: 40, row_time_limit_ms: 5_000 });
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 40, rows_failed: 3 });
     const failed = (await one.traces()).filter(({ error_message }) => error_message);
     expect(failed.map(({ input, error_message }) => [input, error_message]).sort()).toEqual([
       ['fail', 'RangeError: no such number'],
-      ['hang', 'the row took longer than its time limit of 1000 ms'],
-      ['loop', 'the row took longer than its time limit of 1000 ms'],
+      ['hang', 'the row took longer than its time limit of 5000 ms'],
+      ['loop', 'the row took longer than its time limit of 5000 ms'],
     ]);
   });
 
