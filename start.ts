@@ -39,6 +39,8 @@ export interface Service {
   temporalUiUrl: string | undefined;
   /** Where the metrics of the process are read, where `METRICS_PORT` is set. */
   metricsUrl: string | undefined;
+  /** Of the Temporal server that it uses: `host:port`. */
+  temporalAddress: string;
   email: string;
   /** Set by the start that created the administrator. */
   created: { password: string; apiKey: string } | undefined;
@@ -144,6 +146,7 @@ export async function startService(
       publicUrl: config.PUBLIC_URL ?? server.url,
       temporalUiUrl: temporal.pages?.server.url,
       metricsUrl: metrics.url,
+      temporalAddress: temporal.address.address,
       email: api.administrator.email,
       created: api.administrator.created ? { password: api.administrator.password, apiKey: api.administrator.apiKey } : undefined,
       broken: Promise.race([worker.finished, stores.clickhouse.broken]),

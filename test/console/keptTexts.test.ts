@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { ConsoleBrowser } from '../support/consoleBrowser.ts';
 import { describeConsole, type ProjectWithStream } from '../support/describeConsole.ts';
-import { startTestService } from '../support/service.ts';
 import type { TestService } from '../support/testService.ts';
 
-const EMAIL = 'admin@example.com';
+const EMAIL = `${newId()}@example.com`;
 const PASSWORD = 'A-Password-of-the-service-1';
 
 describeConsole('what is typed when a session is ended elsewhere', (open) => {
@@ -17,10 +17,10 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
 
   beforeAll(async () => {
     const opened = await open({
-      service: await startTestService({ ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }),
       expected: /status of 401/,
     });
     ({ service, pages } = opened);
+    await service.client.send('/users', { body: { email: EMAIL, password: PASSWORD, role: 'admin' } });
     project = await opened.projectWithStream();
     const traces = [200, 500, 500].map((status_code, n) => ({ name: `answer ${n}`, input: 'q', output: 'a', status_code }));
     [trace = ''] = await project.log(traces);

@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { axeViolationsInBothThemes, type ConsoleBrowser } from '../support/consoleBrowser.ts';
 import { type ConsoleOthers, consoleOthers } from '../support/consoleOthers.ts';
 import { describeConsole } from '../support/describeConsole.ts';
 import { openRow } from '../support/openRow.ts';
-import { startTestService } from '../support/service.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
-const EMAIL = 'admin@example.com';
+const EMAIL = `${newId()}@example.com`;
 const PASSWORD = 'A-Password-of-the-service-1';
 
 describeConsole('the console', (open) => {
@@ -18,9 +18,9 @@ describeConsole('the console', (open) => {
   beforeAll(async () => {
     // Browsers note that the text in the place of an id is refused.
     ({ service, pages } = await open({
-      service: await startTestService({ ADMIN_EMAIL: EMAIL, ADMIN_PASSWORD: PASSWORD }),
       expected: /status of 422/,
     }));
+    await service.client.send('/users', { body: { email: EMAIL, password: PASSWORD, role: 'admin' } });
     others = consoleOthers(pages, service);
     project = await service.project();
     await logTraces();

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -10,12 +9,11 @@ import type { LeaseReply, RunRequest } from '../../shared/wire/experimentRuns.ts
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { ownPort } from '../support/ownPort.ts';
 import { modelAt, newExperiment, type Progress, scorerNamed } from '../support/runs.ts';
-import { startTestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
-let runners: string;
 let template: string;
 
 /** Runner modules of these tests. Each appends a line per execution to a file of its own name. */
@@ -39,11 +37,11 @@ const modules = {
 };
 
 beforeAll(async () => {
-  runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
+  service = await sharedTestService();
   for (const [name, body] of Object.entries(modules)) {
     const file = JSON.stringify(executionsFile(name));
     await writeFile(
-      join(runners, `${name}.mjs`),
+      join(service.runnersDir, `${name}.mjs`),
       `import { appendFileSync } from 'node:fs';
        import { setTimeout } from 'node:timers/promises';
        export default async (input, { row, attempt }) => {
@@ -52,9 +50,8 @@ beforeAll(async () => {
        };`,
     );
   }
-  await writeFile(join(runners, 'broken.mjs'), 'export default 7;');
-  await writeFile(join(runners, 'stillborn.mjs'), 'process.exit(3);');
-  service = await startTestService({ RUNNERS_DIR: runners });
+  await writeFile(join(service.runnersDir, 'broken.mjs'), 'export default 7;');
+  await writeFile(join(service.runnersDir, 'stillborn.mjs'), 'process.exit(3);');
   project = await service.project();
   const { selected_version_id } = await service.client.send<{ selected_version_id: string }>('/templates', {
     body: { name: 'ask', template: '{{input}}' },
@@ -62,12 +59,9 @@ beforeAll(async () => {
   });
   template = selected_version_id;
 });
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-  await rm(runners, { recursive: true, force: true });
-});
+afterAll(() => service?.[Symbol.asyncDispose]());
 
-const executionsFile = (name: string) => join(runners, `${name}.txt`);
+const executionsFile = (name: string) => join(service.runnersDir, `${name}.txt`);
 const executions = async (name: string): Promise<string[]> =>
   (await readFile(executionsFile(name), 'utf8').catch(() => '')).split('\n').filter(Boolean);
 const experiment = (name: string, fields: { metrics?: string[]; [field: string]: unknown } = {}) =>

@@ -19,7 +19,7 @@ test('a trace that waits for its root is opened after a SIGKILL, and the root ta
   try {
     process = await home.start();
     const service = testServiceAt(
-      { url: process.url, dataDir: home.dataDir, temporalUiUrl: '', metricsUrl: '' },
+      { url: process.url, dataDir: home.dataDir, temporalUiUrl: '', metricsUrl: '', temporalAddress: '' },
       async () => undefined,
     );
     const project = await service.project();

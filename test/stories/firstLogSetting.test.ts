@@ -19,7 +19,10 @@ afterAll(async () => {
 });
 
 test('a service whose logs make log streams alone refuses to make projects for them, and its log names what was made', async () => {
-  const service = testServiceAt({ url: running.url, dataDir: folder, temporalUiUrl: '', metricsUrl: '' }, async () => undefined);
+  const service = testServiceAt(
+    { url: running.url, dataDir: folder, temporalUiUrl: '', metricsUrl: '', temporalAddress: '' },
+    async () => undefined,
+  );
   const post = (headers: Record<string, string>) => service.request('POST', '/v1/traces', otlpSpan(), headers);
   const reason = 'logs make no project here (FIRST_LOG_MAKES is log_streams): create it first, or name one that is there';
   expect(await post({ project: 'shop' })).toMatchObject({ status: 404, body: { detail: expect.stringContaining(reason) } });

@@ -4,17 +4,14 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
-import { ownPort } from '../support/ownPort.ts';
 import { modelAt, newExperiment } from '../support/runs.ts';
-import { startTestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
 let service: TestService;
 let judge: ModelEndpoint;
-let temporalPort: number;
 beforeAll(async () => {
-  temporalPort = await ownPort();
-  service = await startTestService({ TEMPORAL_PORT: String(temporalPort) });
+  service = await sharedTestService();
   judge = await startModelEndpoint();
   await modelAt(service.client, 'judge', judge.url, ['judge-1']);
 });
@@ -280,7 +277,7 @@ describe('recomputing the metrics of stored records', () => {
     const { log, recompute, streamId } = await logStream();
     await log([answered('one')]);
     await done(await recompute({ scorer_ids: [idOf('json_validity')] }));
-    const connection = await Connection.connect({ address: `127.0.0.1:${temporalPort}` });
+    const connection = await Connection.connect({ address: service.temporalAddress });
     try {
       const description = await new Client({ connection }).workflow.getHandle(scoringWorkflowId(streamId)).describe();
       expect(description).toMatchObject({ memo: { run: 'stream', project: expect.any(String) } });

@@ -4,16 +4,14 @@ import { createExpiries } from '../../shared/projects/retention.ts';
 import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
 import { gate } from '../support/deletionStores.ts';
-import { ownPort } from '../support/ownPort.ts';
-import { startTestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
 let service: TestService;
 let temporal: Awaited<ReturnType<typeof connectTemporal>>;
 beforeAll(async () => {
-  const port = await ownPort();
-  service = await startTestService({ TEMPORAL_PORT: String(port) });
-  temporal = await connectTemporal({ address: `127.0.0.1:${port}`, namespace: 'default' });
+  service = await sharedTestService();
+  temporal = await connectTemporal({ address: service.temporalAddress, namespace: 'default' });
 });
 afterAll(async () => {
   await temporal?.connection.close();

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPrompt, rerunExperiment, runExperiment } from '../../client/index.ts';
@@ -8,12 +7,11 @@ import { recordRows } from '../../shared/experiments/recordRows.ts';
 import { fails, type ModelEndpoint, says, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { aRun } from '../support/runInMemory.ts';
 import { type ExperimentOf, experimentOf, modelAt, newExperiment } from '../support/runs.ts';
-import { startTestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
-let runners: string;
 let endpoint: ModelEndpoint;
 let prompt: { kind: 'prompt_template'; prompt_template_version_id: string };
 
@@ -27,10 +25,10 @@ const twice = (count: string, trouble: string) => `
   };`;
 
 beforeAll(async () => {
-  runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
+  [service, endpoint] = await Promise.all([sharedTestService(), startModelEndpoint()]);
+  const { runnersDir: runners } = service;
   await writeFile(join(runners, 'throws.mjs'), twice(join(runners, 'thrown'), "throw new Error('not yet')"));
   await writeFile(join(runners, 'dies.mjs'), twice(join(runners, 'died'), 'process.exit(1)'));
-  [service, endpoint] = await Promise.all([startTestService({ RUNNERS_DIR: runners }), startModelEndpoint()]);
   project = await service.project();
   await modelAt(service.client, 'model', endpoint.url, ['model-1']);
   const { selected_version_id: version } = await createPrompt({
@@ -42,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
   await endpoint?.close();
-  await rm(runners, { recursive: true, force: true });
 });
 
 const url = () => ({ kind: 'http', url: `${endpoint.url}/rows` }) as const;

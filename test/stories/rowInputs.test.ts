@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDataset } from '../../client/createDataset.ts';
@@ -9,18 +8,17 @@ import type { RecordToScore } from '../../shared/scoring/recordToScore.ts';
 import { withRowValues } from '../../shared/scoring/rowValues.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { experimentOf, modelAt, newExperiment } from '../support/runs.ts';
-import { startTestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
 let endpoint: ModelEndpoint;
-let runners: string;
 
 beforeAll(async () => {
-  runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
+  [service, endpoint] = await Promise.all([sharedTestService(), startModelEndpoint()]);
+  const { runnersDir: runners } = service;
   await writeFile(join(runners, 'seen.mjs'), 'export default (input, { row }) => JSON.stringify([input, row.input]);');
-  [service, endpoint] = await Promise.all([startTestService({ RUNNERS_DIR: runners }), startModelEndpoint()]);
   project = await service.project();
   await modelAt(service.client, 'model', endpoint.url, ['small']);
   endpoint.otherwise(says('{"explanation": "so it is", "verdict": true}'));
@@ -28,7 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
   await endpoint?.close();
-  await rm(runners, { recursive: true, force: true });
 });
 
 /** Returns what judges of correctness were shown since the request of this number. */

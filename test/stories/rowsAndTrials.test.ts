@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDataset } from '../../client/createDataset.ts';
@@ -7,16 +6,16 @@ import { runExperiment } from '../../client/runExperiment.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { type ExperimentOf, experimentOf, modelAt, newExperiment, type Progress } from '../support/runs.ts';
-import { startTestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
-let runners: string;
 let endpoint: ModelEndpoint;
 
 beforeAll(async () => {
-  runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
+  [service, endpoint] = await Promise.all([sharedTestService(), startModelEndpoint()]);
+  const { runnersDir: runners } = service;
   await writeFile(join(runners, 'echo.mjs'), 'export default (input) => input;');
   // What it answers depends on the trial: of `even` the trials agree, of all else they do not.
   await writeFile(
@@ -31,7 +30,6 @@ beforeAll(async () => {
     join(runners, 'slow.mjs'),
     "import { setTimeout } from 'node:timers/promises'; export default async (input) => { await setTimeout(250); return input; };",
   );
-  [service, endpoint] = await Promise.all([startTestService({ RUNNERS_DIR: runners }), startModelEndpoint()]);
   project = await service.project();
   await modelAt(service.client, 'judge', endpoint.url, ['judge-1']);
   endpoint.otherwise(says('{"explanation": "so it is", "verdict": true}'));
@@ -39,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
   await endpoint?.close();
-  await rm(runners, { recursive: true, force: true });
 });
 
 const echo = { kind: 'module', name: 'echo' } as const;

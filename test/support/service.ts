@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startService } from '../../start.ts';
 import { seedPostgres } from './seedPostgres.ts';
-import { API_KEY, type TestService, testServiceAt } from './testService.ts';
+import { API_KEY, runnersIn, type TestService, testServiceAt } from './testService.ts';
 
 /**
  * The embedded service in this process: Express, chDB, PGlite, a worker, and a Temporal server as its child, on free ports and in a folder of its
@@ -13,6 +13,7 @@ import { API_KEY, type TestService, testServiceAt } from './testService.ts';
 export async function startTestService(environment: Record<string, string> = {}): Promise<TestService> {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-service-'));
   await seedPostgres(join(dataDir, 'postgres'));
+  await mkdir(runnersIn(dataDir));
   const service = await startService(
     {
       PATH: process.env.PATH,
@@ -23,13 +24,14 @@ export async function startTestService(environment: Record<string, string> = {})
       TEMPORAL_UI_PORT: '0',
       ADMIN_API_KEY: API_KEY,
       LOG_LEVEL: 'error',
+      RUNNERS_DIR: runnersIn(dataDir),
       ...environment,
     },
     () => undefined,
     { checkReplies: true },
   );
-  const { url, temporalUiUrl = '', metricsUrl = '' } = service;
-  return testServiceAt({ url, dataDir, temporalUiUrl, metricsUrl }, async () => {
+  const { url, temporalUiUrl = '', metricsUrl = '', temporalAddress } = service;
+  return testServiceAt({ url, dataDir, temporalUiUrl, metricsUrl, temporalAddress }, async () => {
     await service.stop();
     await rm(dataDir, { recursive: true, force: true });
   });

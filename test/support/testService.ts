@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { ServiceClient } from '../../client/http.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 
@@ -16,6 +17,10 @@ export interface TestService extends AsyncDisposable {
   temporalUiUrl: string;
   /** Where its metrics are read; empty without `METRICS_PORT`. */
   metricsUrl: string;
+  /** Where clients of Temporal connect; empty for a service that is started as people start it. */
+  temporalAddress: string;
+  /** Where it looks for registered runners. A file of tests puts those in that it uses, and overwrites what another has left. */
+  runnersDir: string;
   client: ServiceClient;
   /** One request with the administrator's key, as it is on the wire. */
   request(
@@ -29,7 +34,9 @@ export interface TestService extends AsyncDisposable {
 }
 
 /** Addresses and folder of a service. */
-export type ServiceAddresses = Pick<TestService, 'url' | 'dataDir' | 'temporalUiUrl' | 'metricsUrl'>;
+export type ServiceAddresses = Pick<TestService, 'url' | 'dataDir' | 'temporalUiUrl' | 'metricsUrl' | 'temporalAddress'>;
+
+export const runnersIn = (dataDir: string): string => join(dataDir, 'runners');
 
 /** A service that runs at these addresses, as tests use it. */
 export function testServiceAt(at: ServiceAddresses, dispose: () => Promise<void>): TestService {
@@ -44,6 +51,7 @@ export function testServiceAt(at: ServiceAddresses, dispose: () => Promise<void>
   };
   return {
     ...at,
+    runnersDir: runnersIn(at.dataDir),
     apiKey: API_KEY,
     client: new ServiceClient({ apiUrl: at.url, apiKey: API_KEY }),
     request,
