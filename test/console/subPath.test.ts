@@ -1,3 +1,5 @@
+// A service of its own: it has a public address below a path, which is in its pages.
+
 import { createServer, type Server, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,3 +1,5 @@
+// A service of its own: it is cut off from its servers.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';

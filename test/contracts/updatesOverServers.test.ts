@@ -1,3 +1,5 @@
+// A service of its own: it has two api processes.
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';

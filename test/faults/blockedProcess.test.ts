@@ -1,3 +1,5 @@
+// A service of its own: it is blocked until it ends itself.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

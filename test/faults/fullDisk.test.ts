@@ -1,3 +1,5 @@
+// A service of its own: it is on a disk that is full.
+
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';

@@ -1,3 +1,5 @@
+// A service of its own: it is stopped and killed under its listeners.
+
 import { expect, test } from 'vitest';
 import type { ServiceClient } from '../../client/http.ts';
 import { createExperiment, createLogStream, createProject, type LiveRecords, liveRecords } from '../../client/index.ts';

@@ -1,3 +1,5 @@
+// A service of its own: it has two api processes, which stop.
+
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { ServiceClient } from '../../client/http.ts';
 import { createLogStream, createProject, type LiveRecords, liveRecords } from '../../client/index.ts';

@@ -1,3 +1,5 @@
+// A service of its own: it has handlers, and its log is read for warnings.
+
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// A service of its own: it is stopped under a call.
+
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { createProject, playgroundCall } from '../../client/index.ts';

@@ -1,3 +1,5 @@
+// A service of its own: its files are damaged between its starts.
+
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

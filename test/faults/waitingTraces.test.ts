@@ -1,3 +1,5 @@
+// A service of its own: it is killed, and waits for roots less long.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// A service of its own: it is sent what may break it, and fills what lists all of an organization.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { everyEndpoint } from '../support/everyEndpoint.ts';

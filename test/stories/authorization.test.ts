@@ -1,3 +1,5 @@
+// A service of its own: it knows the key of its secrets, by which it makes tokens that are out of date or of another service.
+
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { invalidCallers, made, type TestCaller, validCallers } from '../support/authorization/callers.ts';

@@ -1,3 +1,5 @@
+// A service of its own: it reads all that it logs, down to `trace`, and puts modules into its folders.
+
 import fs from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

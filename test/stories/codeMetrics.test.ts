@@ -1,3 +1,5 @@
+// A service of its own: it gives the code of a metric ten seconds, so that code without an end is over soon.
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDataset, runExperiment, ServiceClient } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';

@@ -1,3 +1,5 @@
+// A service of its own: one test ends it between two records, and starts it again.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

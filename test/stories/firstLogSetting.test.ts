@@ -1,3 +1,5 @@
+// A service of its own: it has another setting of what a first log makes, and its log is read.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

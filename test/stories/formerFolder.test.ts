@@ -1,3 +1,5 @@
+// A service of its own: it begins on the data folder of a former release.
+
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

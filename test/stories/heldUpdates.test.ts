@@ -1,3 +1,5 @@
+// A service of its own: it has room for eight held updates, so that the ninth is refused.
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { startTestService } from '../support/service.ts';

@@ -1,3 +1,5 @@
+// A service of its own: it takes a session for idle after two seconds instead of minutes.
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDataset } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';

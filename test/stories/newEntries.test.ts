@@ -1,3 +1,5 @@
+// A service of its own: it runs a copy of the sources with further entries, on the same data.
+
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// A service of its own: it ends every session of the administrator, by whose key other files call.
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestService } from '../support/service.ts';
 import type { TestService } from '../support/testService.ts';

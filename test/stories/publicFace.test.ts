@@ -1,3 +1,5 @@
+// A service of its own: it has a public address, which is in its answers.
+
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../shared/config/config.ts';

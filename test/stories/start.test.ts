@@ -1,3 +1,5 @@
+// A service of its own: it is about starts: settings, folders, ports, signals.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {

@@ -1,3 +1,5 @@
+// A service of its own: it has one slot for scores, so that a second one waits.
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';

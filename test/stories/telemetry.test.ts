@@ -1,3 +1,5 @@
+// A service of its own: it has a page of metrics, and counts what this file alone does.
+
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

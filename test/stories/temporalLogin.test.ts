@@ -1,3 +1,5 @@
+// A service of its own: it has an administrator's password, and environment that its code must not see.
+
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

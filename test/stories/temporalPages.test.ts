@@ -1,3 +1,5 @@
+// A service of its own: it has a page of metrics, which tests read.
+
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
