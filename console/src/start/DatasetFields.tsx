@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { versionsQuery } from '../data/datasetRows.ts';
 import { datasetListQuery } from '../data/datasets.ts';
 import { countText } from '../parts/format.ts';
@@ -25,9 +26,7 @@ export function DatasetFields() {
   const { dataset } = chosen;
   const { data: listed } = useQuery(datasetListQuery({ projectId: undefined, name: '', sort: '-updated_at', limit: LISTED }));
   const { data: ofProject } = useQuery(datasetListQuery({ projectId, name: '', sort: '-updated_at', limit: LISTED }));
-  const own = new Map((ofProject?.items ?? []).map((one) => [one.id, one]));
-  const others = (listed?.items ?? []).filter(({ id }) => !own.has(id));
-  const isListed = own.has(draft.dataset) || others.some(({ id }) => id === draft.dataset);
+  const { ids, options } = useMemo(() => optionsOf(ofProject?.items ?? [], listed?.items ?? []), [ofProject, listed]);
   const noDataset = (
     <>
       There is no dataset yet:{' '}
@@ -36,11 +35,6 @@ export function DatasetFields() {
       </Link>
       .
     </>
-  );
-  const option = (one: { id: string; name: string; num_rows: number | null }) => (
-    <option key={one.id} value={one.id}>
-      {one.name} ({countText(one.num_rows)} rows)
-    </option>
   );
   return (
     <fieldset className={styles.section}>
@@ -52,7 +46,7 @@ export function DatasetFields() {
           hint={
             listed?.hasMore
               ? `The ${LISTED} changed last. Of any other, open its page and choose Run on this dataset.`
-              : listed && ofProject && own.size + others.length === 0
+              : listed && ofProject && ids.size === 0
                 ? noDataset
                 : undefined
           }
@@ -64,11 +58,10 @@ export function DatasetFields() {
               onChange={(event) => change({ dataset: event.target.value, datasetVersion: '' })}
             >
               <option value="">Choose a dataset</option>
-              {draft.dataset !== '' && !isListed && (
+              {draft.dataset !== '' && !ids.has(draft.dataset) && (
                 <option value={draft.dataset}>{dataset?.name ?? 'a dataset that is not there'}</option>
               )}
-              {own.size > 0 && <optgroup label="Used in this project">{[...own.values()].map(option)}</optgroup>}
-              {others.length > 0 && <optgroup label="Others">{others.map(option)}</optgroup>}
+              {options}
             </select>
           )}
         </LabelledField>
@@ -92,6 +85,31 @@ export function DatasetFields() {
       </div>
     </fieldset>
   );
+}
+
+interface Listed {
+  id: string;
+  name: string;
+  num_rows: number | null;
+}
+
+/** Returns the datasets of the project and all others as options. They are made once for an answer: each letter in the form fills it anew. */
+function optionsOf(own: readonly Listed[], listed: readonly Listed[]) {
+  const ids = new Set(own.map(({ id }) => id));
+  const others = listed.filter(({ id }) => !ids.has(id));
+  for (const { id } of others) ids.add(id);
+  const option = ({ id, name, num_rows: rows }: Listed) => (
+    <option key={id} value={id}>
+      {name} ({countText(rows)} rows)
+    </option>
+  );
+  const options = (
+    <>
+      {own.length > 0 && <optgroup label="Used in this project">{own.map(option)}</optgroup>}
+      {others.length > 0 && <optgroup label="Others">{others.map(option)}</optgroup>}
+    </>
+  );
+  return { ids, options };
 }
 
 function DatasetVersionField() {

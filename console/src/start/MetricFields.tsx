@@ -1,7 +1,8 @@
-import { useDeferredValue, useState } from 'react';
+import { memo, useDeferredValue, useState } from 'react';
 import type { Metric } from '../data/metrics.ts';
 import type { Estimate } from '../data/start.ts';
 import { countText } from '../parts/format.ts';
+import { useSteady } from '../parts/useSteady.ts';
 import { Problems } from './Field.tsx';
 import styles from './StartPage.module.css';
 import { useStartForm } from './startForm.ts';
@@ -27,11 +28,11 @@ export function MetricFields({ estimate }: { estimate: Estimate | undefined }) {
   // What is chosen meanwhile stays where it is.
   const [atFirst] = useState(draft.metrics);
   const wasChosen = ({ id }: Metric) => atFirst.includes(id);
-  const toggle = ({ id }: Metric) => {
+  const toggle = useSteady(({ id }: Metric) => {
     // One that is gone goes with the next choice.
     const others = draft.metrics.filter((one) => one !== id && chosen.scorers.some((known) => known.id === one));
     change({ metrics: draft.metrics.includes(id) ? others : [...others, id] });
-  };
+  });
   const chosenNames = offered.filter(isChosen).map(({ label }) => label);
   const lackOf = ({ id, ground_truth }: Metric): string | undefined => {
     const lacking = estimate?.metrics.find(({ scorer_id }) => scorer_id === id)?.lacking;
@@ -57,23 +58,35 @@ export function MetricFields({ estimate }: { estimate: Estimate | undefined }) {
       <Problems problems={problemsAt('metrics')} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
       <section className={styles.metrics} tabIndex={0} aria-label="Metrics to choose from">
-        {[...shown.filter(wasChosen), ...shown.filter((one) => !wasChosen(one))].map((one) => {
-          const lack = lackOf(one);
-          return (
-            <label key={one.id} className={styles.metric}>
-              <input type="checkbox" checked={isChosen(one)} onChange={() => toggle(one)} />
-              <span>
-                {one.label}
-                <span className="quiet"> {one.needs.includes('judge_model') ? 'judged by a model' : 'computed'}</span>
-                {lack && <span className={styles.lack}>{lack}</span>}
-              </span>
-            </label>
-          );
-        })}
+        {[...shown.filter(wasChosen), ...shown.filter((one) => !wasChosen(one))].map((one) => (
+          <Choice key={one.id} metric={one} isChosen={isChosen(one)} lack={lackOf(one)} onToggle={toggle} />
+        ))}
         {shown.length === 0 && <p className="quiet">No metric has this in its name.</p>}
       </section>
     </fieldset>
   );
 }
+
+interface ChoiceProps {
+  metric: Metric;
+  isChosen: boolean;
+  /** What the metric lacks here. */
+  lack: string | undefined;
+  onToggle(metric: Metric): void;
+}
+
+/** One metric with its box. A letter in another field of the form leaves it as it is. */
+const Choice = memo(function Choice({ metric, isChosen, lack, onToggle }: ChoiceProps) {
+  return (
+    <label className={styles.metric}>
+      <input type="checkbox" checked={isChosen} onChange={() => onToggle(metric)} />
+      <span>
+        {metric.label}
+        <span className="quiet"> {metric.needs.includes('judge_model') ? 'judged by a model' : 'computed'}</span>
+        {lack && <span className={styles.lack}>{lack}</span>}
+      </span>
+    </label>
+  );
+});
 
 const isChosenId = (metrics: readonly string[], id: string): boolean => metrics.includes(id);

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useId } from 'react';
+import { useId, useMemo } from 'react';
 import { modelNamesQuery } from '../data/modelNames.ts';
 import { promptListQuery } from '../data/prompts.ts';
 import { NoModels } from '../parts/NoModels.tsx';
@@ -70,7 +70,10 @@ function PromptFields() {
   const { prompt } = chosen;
   const version = versionOf(prompt, draft);
   const { data: listed } = useQuery(promptListQuery({ projectId: undefined, name: '', sort: '-updated_at', limit: LISTED }));
-  const { data: models = [] } = useQuery(modelNamesQuery);
+  const { data: models } = useQuery(modelNamesQuery);
+  // Made once for an answer: each letter in the form fills it anew.
+  const promptOptions = useMemo(() => listed?.items.map(({ id, name }) => option(id, name)), [listed]);
+  const modelOptions = useMemo(() => models?.map((name) => option(name)), [models]);
   const listId = useId();
   const prompts = listed?.items ?? [];
   const set = (name: string, value: string) => change({ settings: { ...draft.settings, [name]: value } });
@@ -113,11 +116,7 @@ function PromptFields() {
               {draft.prompt !== '' && !prompts.some(({ id }) => id === draft.prompt) && (
                 <option value={draft.prompt}>{prompt?.name ?? 'a prompt that is not there'}</option>
               )}
-              {prompts.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
+              {promptOptions}
             </select>
           )}
         </LabelledField>
@@ -153,11 +152,7 @@ function PromptFields() {
             />
           )}
         </LabelledField>
-        <datalist id={listId}>
-          {models.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
+        <datalist id={listId}>{modelOptions}</datalist>
       </div>
       <details className={styles.more}>
         <summary>Settings of the model</summary>
@@ -181,3 +176,9 @@ function PromptFields() {
     </>
   );
 }
+
+const option = (value: string, label?: string) => (
+  <option key={value} value={value}>
+    {label}
+  </option>
+);
