@@ -1,23 +1,20 @@
 import { readFileSync, statfsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { serviceFlags } from './cli/commands/start.ts';
 
 /**
  * The longest files are in `faults`, and they mostly wait: for a server that is gone, a limit that passes. So they begin early, and beside others,
- * which compute: two of those for each. Of the others, those that share services come first, so that a service is taken again before it is ended.
- * Otherwise the order of Vitest: longest first, as of the last run.
+ * which compute: two of those for each. Of the others, those of services come first, so that a shared one is taken again before it is ended, and those
+ * of a second or less last. Otherwise the order of Vitest: longest first, as of the last run.
  */
 class FaultsBesideOthers extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isFault = ({ moduleId }: TestSpecification) => moduleId.includes('/test/faults/');
-    const shares = ({ moduleId }: TestSpecification) =>
-      /\/support\/(sharedService|describeConsole)\.ts/.test(readFileSync(moduleId, 'utf8'));
-    const faults = sorted.filter(isFault);
-    const rest = sorted.filter((file) => !isFault(file));
-    const others = [...rest.filter(shares), ...rest.filter((file) => !shares(file))];
+    const of = (...tiers: string[]) => sorted.filter(({ moduleId }) => tiers.includes(basename(dirname(moduleId))));
+    const faults = of('faults');
+    const others = [...of('service', 'console'), ...of('store'), ...of('soak'), ...of('unit')];
     return [
       ...faults.flatMap((fault, index) => [fault, ...others.slice(2 * index, 2 * index + 2)]),
       ...others.slice(2 * faults.length),
@@ -44,10 +41,18 @@ function temporaryFolder(): { TMPDIR?: string } {
   }
 }
 
+/** Temporal's program is there before the first file, since the limits of hooks leave no time to build it. */
+const globalSetup = ['test/support/obtainTemporal.ts', 'test/support/sharedServices.ts'];
+
 export default defineConfig({
   test: {
-    // The soaks have a configuration of their own.
-    include: ['test/{stories,console,properties,contracts,faults,replay}/*.test.ts'],
+    // Of the folders of `test/`, which say what a file opens: `npm run test:fast` takes the first, `npm run test:soak` the last, `npm test` all but that.
+    projects: [
+      // What is pure leaves nothing behind, so its files share processes: to start one takes as long as most of them.
+      { extends: true, test: { name: 'unit', include: ['test/unit/*.test.ts'], isolate: false } },
+      { extends: true, test: { name: 'opened', include: ['test/{store,service,console,faults}/*.test.ts'], globalSetup } },
+      { extends: true, test: { name: 'soak', include: ['test/soak/*.test.ts'], globalSetup } },
+    ],
     // chDB takes one folder per process. Files that share a service talk to a process of its own.
     pool: 'forks',
     // As the service is started: many files open an embedded Postgres and are over before its optimized code has paid.
@@ -55,8 +60,6 @@ export default defineConfig({
     // More than the cores that CI has: a good part of the files' time is spent waiting.
     maxWorkers: 4,
     sequence: { sequencer: FaultsBesideOthers },
-    // Temporal's program is there before the first file, since the limits of hooks leave no time to build it.
-    globalSetup: ['test/support/obtainTemporal.ts', 'test/support/sharedServices.ts'],
     env: {
       // For the services that tests start as processes of their own: 0.7 s of CPU less for each.
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node'),

@@ -27,7 +27,7 @@ export interface ChdbEngine extends ChdbSession {
  * - a query that fails half way leaves its partial output in the session, and the next query's result starts with it;
  * - SET stays (a deduplication token would apply to the next insert, which then vanishes as a duplicate), and so do bound parameters;
  * - inline INSERT data is cut at the first blank line and the rest is run as SQL.
- * Each was seen with chdb 3.4.0; test/contracts/clickhouse.test.ts holds a case for every one. What runs off the event loop, streams and binds comes
+ * Each was seen with chdb 3.4.0; test/store/clickhouse.test.ts holds a case for every one. What runs off the event loop, streams and binds comes
  * from chdb itself: https://github.com/chdb-io/chdb-node/pull/43. This file and chdbSession.ts go when those cases hold with a bare
  * session.
  *

@@ -11,7 +11,7 @@ import type { TestService } from '../support/testService.ts';
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
 vi.setConfig({ testTimeout: 300_000 });
 
-/** Requests per route; more by hand: `BAD_INPUT_RUNS=500 npx vitest run test/properties/badInput.test.ts`. */
+/** Requests per route; more by hand: `BAD_INPUT_RUNS=500 npx vitest run test/service/hostileRequests.test.ts`. */
 const RUNS = Number(process.env.BAD_INPUT_RUNS ?? 12);
 /** A route that has not answered by then hangs. */
 const PATIENCE_MS = 20_000;

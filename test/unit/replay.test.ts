@@ -5,7 +5,7 @@ import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workflowBundle } from '../../workers/workflowBundle.ts';
-import { savedHistories } from './historyFolder.ts';
+import { savedHistories } from '../replay/historyFolder.ts';
 
 let folder: string;
 let bundle: { code: string };
