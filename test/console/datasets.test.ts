@@ -60,7 +60,7 @@ describeConsole('datasets', (openConsole) => {
     await page.getByRole('link', { name }).click();
     await cell('2 + 2').waitFor();
     await page.goBack();
-    expect(await page.getByLabel('Find a dataset').inputValue()).toBe(name);
+    await expect.poll(() => page.getByLabel('Find a dataset').inputValue()).toBe(name);
     await page.reload();
     await page.getByRole('link', { name }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
@@ -129,8 +129,7 @@ describeConsole('datasets', (openConsole) => {
     await page.keyboard.type('three');
     release();
     const field = page.getByRole('textbox', { name: 'input of row 1' });
-    await field.waitFor();
-    expect(await field.inputValue()).toBe('three');
+    await expect.poll(() => field.inputValue()).toBe('three');
     await page.unroute('**/content?*');
   });
 
@@ -170,7 +169,7 @@ describeConsole('datasets', (openConsole) => {
     await button('1 edited').click();
     const changes = page.getByRole('region', { name: 'What changed' });
     await changes.getByText('0 rows added, 0 removed, 1 edited').waitFor();
-    expect(await changes.locator('ins').allInnerTexts()).toEqual([expect.stringContaining('apples')]);
+    await expect.poll(() => changes.locator('ins').allInnerTexts()).toEqual([expect.stringContaining('apples')]);
     expect(await axeViolations(page)).toEqual([]);
     await others.openLink(project.id, page.url(), async (other) => {
       await other.getByRole('region', { name: 'What changed' }).locator('ins').waitFor();

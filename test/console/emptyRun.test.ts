@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import type { LoggerOptions } from '../../client/index.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
 import { describeConsole } from '../support/describeConsole.ts';
 import type { TestService } from '../support/testService.ts';
@@ -42,7 +43,7 @@ describeConsole('the page of an empty run', (open) => {
   test('a new project shows code that fills it once a key is made, and the key reaches that project alone', async () => {
     const page = await pages.signedIn({ key: service.apiKey });
     await page.getByRole('button', { name: 'New project' }).click();
-    const name = `an "odd" name ${Date.now()}`;
+    const name = `an "odd" name ${newId()}`;
     await page.getByLabel('Name').fill(name);
     await page.getByRole('button', { name: 'Make it' }).click();
     await page.getByText('Nothing is logged here yet').waitFor();

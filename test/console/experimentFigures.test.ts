@@ -57,11 +57,11 @@ describeConsole('what the console says of a run that has ended', (open) => {
     await page.goto(link);
     await page.getByRole('heading', { name: 'every second <b>fails</b>' }).waitFor();
     await page.getByRole('heading', { name: '1 failed row' }).waitFor();
-    expect(await page.getByRole('region', { name: 'Failures' }).textContent()).toContain('no <i>two</i>');
+    await page.getByRole('region', { name: 'Failures' }).getByText('no <i>two</i>').first().waitFor();
     await page.getByText('<script>two</script>').first().waitFor();
     expect(await page.getByRole('link', { name: 'Temporal' }).getAttribute('href')).toContain(service.temporalUiUrl);
     await page.getByRole('tab', { name: 'Figures' }).click();
-    expect(await page.getByRole('row', { name: /Exact Match/ }).textContent()).toMatch(/100(\.0)? %.*1 left out/s);
+    await expect.poll(() => page.getByRole('row', { name: /Exact Match/ }).textContent()).toMatch(/100(\.0)? %.*1 left out/s);
     await others.openLink(projectId, link, (shown) =>
       shown.getByRole('heading', { name: 'every second <b>fails</b>' }).waitFor(),
     );
@@ -91,9 +91,11 @@ describeConsole('what the console says of a run that has ended', (open) => {
     });
     await figuresOf(experiment.id);
     await page.getByRole('region', { name: 'Figures' }).waitFor();
-    expect(await notes()).toEqual([
-      expect.stringMatching(/^Exact Match has no value: the row has no reference output: .*, so rename "expected"\.$/),
-    ]);
+    await expect
+      .poll(notes)
+      .toEqual([
+        expect.stringMatching(/^Exact Match has no value: the row has no reference output: .*, so rename "expected"\.$/),
+      ]);
   });
 
   test('a model that judged its own answers is marked, and one that judged those of another is not', async () => {
@@ -122,7 +124,7 @@ describeConsole('what the console says of a run that has ended', (open) => {
     await figuresOf(experiment.id);
     await page.getByText('* judged by local/small-model, which gave the answers itself').waitFor();
     const figure = (name: string) => page.getByRole('row', { name }).getByRole('cell').first();
-    expect(await figure('by small-model').textContent()).toContain('*');
+    await expect.poll(() => figure('by small-model').textContent()).toContain('*');
     expect(await figure('by large-model').textContent()).not.toContain('*');
   });
 
@@ -190,8 +192,9 @@ describeConsole('what the console says of a run that has ended', (open) => {
     await logger.flush();
     await page.goto(`${service.url}/console/p/${projectId}/experiments/${id}`);
     await page.getByRole('heading', { name: '3 failed rows' }).waitFor();
-    const causes = await page.getByRole('region', { name: 'Failures' }).textContent();
-    for (const cause of ['no such thing', 'status 404', 'status 500']) expect(causes).toContain(cause);
+    const failures = page.getByRole('region', { name: 'Failures' });
+    for (const cause of ['no such thing', 'status 404', 'status 500'])
+      await expect.poll(() => failures.textContent()).toContain(cause);
   });
 
   test('the runs of its series are listed in order, with the one that was approved', async () => {
@@ -201,10 +204,9 @@ describeConsole('what the console says of a run that has ended', (open) => {
     await approveExperiment({ client, projectId, experimentId: ids[1] as string });
     await figuresOf(ids[2] as string);
     const series = page.getByRole('region', { name: 'Runs of the series' });
-    await series.waitFor();
-    expect(await series.getByRole('rowheader').allTextContents()).toEqual(names.slice(0, 3));
+    await expect.poll(() => series.getByRole('rowheader').allTextContents()).toEqual(names.slice(0, 3));
     const approved = series.getByRole('row').filter({ has: page.locator('td:last-child time') });
-    expect(await approved.getByRole('rowheader').allTextContents()).toEqual([names[1]]);
+    await expect.poll(() => approved.getByRole('rowheader').allTextContents()).toEqual([names[1]]);
     await series.getByRole('link', { name: names[0] as string, exact: true }).click();
     await page.getByRole('heading', { name: names[0] as string, exact: true, level: 1 }).waitFor();
     await figuresOf(ids[3] as string);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { approveExperiment, createExperiment, runExperiment } from '../../client/index.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
@@ -29,11 +29,9 @@ describeWithServer('the page of experiments', program, (executablePath) => {
       metrics: { is_right: index < right, duration_ns: 2.5e8, cost: 0.02, ...(index === 0 ? {} : { score: index / rows }) },
     }));
     await client.send(`${at}/traces`, { body: { experiment_id: id, traces, is_complete: true } });
-    await vi.waitFor(
-      async () =>
-        expect((await client.send<ExperimentResponse>(`${at}/experiments/${id}`)).aggregate_metrics.is_right).toBe(right / rows),
-      { timeout: 50_000, interval: 200 },
-    );
+    await expect
+      .poll(async () => (await client.send<ExperimentResponse>(`${at}/experiments/${id}`)).aggregate_metrics.is_right)
+      .toBe(right / rows);
     return id;
   }
 
@@ -65,10 +63,10 @@ describeWithServer('the page of experiments', program, (executablePath) => {
   test('figures say their interval and what they are made of; sort, filter, Back, reload and the link of another account show the same', async () => {
     await show();
     await total('3 experiments');
-    expect(await names()).toEqual(['weekly', 'nightly 2026-11-28 at 05:30:00.000', 'nightly']);
-    const text = (await rowOf('nightly').textContent()) ?? '';
+    await expect.poll(() => names()).toEqual(['weekly', 'nightly 2026-11-28 at 05:30:00.000', 'nightly']);
+    const text = async () => ((await rowOf('nightly').textContent()) ?? '').replace(/\s+/g, ' ');
     for (const part of ['baseline', '50.0 %', '20', '19/20', '$0.4', '250 ms', 'commit a1'])
-      expect(text.replace(/\s+/g, ' ')).toContain(part);
+      await expect.poll(text).toContain(part);
     const figures = rowOf('nightly').getByRole('img');
     await figures
       .and(page.getByRole('img', { name: /^is_right 50\.0 %.*95 % interval 29\.9 % to 70\.1 %.*made of 20 values/ }))
@@ -90,7 +88,7 @@ describeWithServer('the page of experiments', program, (executablePath) => {
     await expect.poll(() => names()).toEqual(['nightly', 'nightly 2026-11-28 at 05:30:00.000']);
     await consoleOthers(pages, service).openLink(project.id, link, async (other) => {
       await total('2 experiments', other);
-      expect(await names(other)).toEqual(['nightly', 'nightly 2026-11-28 at 05:30:00.000']);
+      await expect.poll(() => names(other)).toEqual(['nightly', 'nightly 2026-11-28 at 05:30:00.000']);
       await other.keyboard.press('j');
       await other.keyboard.press('x');
       await other.getByRole('region', { name: 'Chosen experiments' }).waitFor();
@@ -123,14 +121,14 @@ describeWithServer('the page of experiments', program, (executablePath) => {
     await bar.getByText('2 chosen').waitFor();
     await page.reload();
     await bar.getByText('2 chosen').waitFor();
-    expect(await rowOf('weekly').getByRole('checkbox').isChecked()).toBe(true);
+    await expect.poll(() => rowOf('weekly').getByRole('checkbox').isChecked()).toBe(true);
     await page.keyboard.press('Escape');
     await expect.poll(() => bar.count()).toBe(0);
     await page.getByRole('grid').focus();
     await page.keyboard.press('ArrowDown');
-    expect(await page.getByRole('row', { selected: true }).getByRole('link').textContent()).toBe(
-      'nightly 2026-11-28 at 05:30:00.000',
-    );
+    await expect
+      .poll(() => page.getByRole('row', { selected: true }).getByRole('link').textContent())
+      .toBe('nightly 2026-11-28 at 05:30:00.000');
   });
 
   test('the trend of a group has its baseline, and a mark where a tag changed', async () => {
@@ -141,9 +139,11 @@ describeWithServer('the page of experiments', program, (executablePath) => {
     const trend = page.getByRole('region', { name: 'Trend' });
     const points = trend.getByRole('link');
     await expect.poll(() => points.count()).toBe(2);
-    expect(await points.first().getAttribute('aria-label')).toMatch(/^nightly, .* · 50.0 % · 29\.9 % to 70\.1 % · baseline$/);
-    expect(await points.last().getAttribute('aria-label')).toMatch(/75.0 % · .* · commit b2$/);
-    expect(await trend.locator('svg text').allTextContents()).toContain('commit b2');
+    await expect
+      .poll(() => points.first().getAttribute('aria-label'))
+      .toMatch(/^nightly, .* · 50.0 % · 29\.9 % to 70\.1 % · baseline$/);
+    await expect.poll(() => points.last().getAttribute('aria-label')).toMatch(/75.0 % · .* · commit b2$/);
+    await expect.poll(() => trend.locator('svg text').allTextContents()).toContain('commit b2');
     expect(await points.first().getAttribute('href')).toMatch(new RegExp(`/experiments/${nightly}$`));
     await trend.getByLabel('Trend of').selectOption({ label: 'Latency' });
     await expect.poll(() => points.first().getAttribute('aria-label')).toContain('250 ms');
@@ -185,11 +185,11 @@ describeWithServer('the page of experiments', program, (executablePath) => {
     await expect.poll(() => rowOf('going on').textContent()).toContain('running');
     await createExperiment({ client, projectId, experimentName: 'after' });
     const fresh = page.getByRole('button', { name: '1 new' });
-    await fresh.waitFor({ timeout: 30_000 });
+    await fresh.waitFor();
     release();
     await run;
     await expect.poll(() => rowOf('going on').textContent()).toContain('completed');
-    expect(await names()).toEqual(['going on', 'before']);
+    await expect.poll(() => names()).toEqual(['going on', 'before']);
     await fresh.click();
     await expect.poll(() => names()).toEqual(['after', 'going on', 'before']);
   });
@@ -236,6 +236,7 @@ describeWithServer('the page of experiments', program, (executablePath) => {
     await rowOf('to change').getByRole('checkbox').check();
     await page.getByRole('button', { name: /^Name and tags/ }).click();
     const dialog = page.getByRole('dialog', { name: 'Name and tags' });
+    await dialog.waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await dialog.getByLabel('Name', { exact: true }).fill('changed');
     await dialog.getByLabel('Group').fill('new group');
@@ -248,7 +249,7 @@ describeWithServer('the page of experiments', program, (executablePath) => {
     await page.reload();
     await pages.signInOn(page, { key: service.apiKey });
     await page.getByRole('button', { name: /^Name and tags/ }).click();
-    expect(await dialog.getByLabel('Value of tag 2').inputValue()).toBe('14');
+    await expect.poll(() => dialog.getByLabel('Value of tag 2').inputValue()).toBe('14');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('“changed” is saved.').waitFor();
     await expect

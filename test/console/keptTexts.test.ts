@@ -47,15 +47,15 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
     await filter().fill('name = "answer 1"'); // its completion asks the service
     await signInAgain();
     await total('2 traces');
-    expect(await filter().inputValue()).toBe('name = "answer 1"');
+    await expect.poll(() => filter().inputValue()).toBe('name = "answer 1"');
     await page.reload();
     await total('2 traces');
-    expect(await filter().inputValue()).toBe('name = "answer 1"');
+    await expect.poll(() => filter().inputValue()).toBe('name = "answer 1"');
     await page.locator('kbd', { hasText: 'Enter' }).waitFor();
-    expect(await filter().getAttribute('aria-description')).toBe('not asked yet: Enter asks');
+    await expect.poll(() => filter().getAttribute('aria-description')).toBe('not asked yet: Enter asks');
     await filter().press('Enter');
     await total('1 trace');
-    expect(await page.locator('kbd', { hasText: 'Enter' }).count()).toBe(0);
+    await page.locator('kbd', { hasText: 'Enter' }).waitFor({ state: 'detached' });
     await page.goBack();
     await total('2 traces');
     await expect.poll(() => filter().inputValue()).toBe('status_code = 500');
@@ -68,7 +68,7 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
     await page.getByLabel('Find in the trace').fill('answer');
     await signInAgain();
     await page.getByText('1 found in names, inputs, outputs, errors').waitFor();
-    expect(await page.getByLabel('Find in the trace').inputValue()).toBe('answer');
+    await expect.poll(() => page.getByLabel('Find in the trace').inputValue()).toBe('answer');
     await page.getByLabel('Find in the trace').fill('');
   });
 
@@ -82,7 +82,7 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
     await page.getByRole('button', { name: 'Save as a new view' }).click();
     await signInAgain();
     await views.click();
-    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Failures');
+    await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Failures');
     await page.getByRole('button', { name: 'Save as a new view' }).click();
     await page.getByText('The view “Failures” is saved.').waitFor();
   });
@@ -118,7 +118,7 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
     await signInAgain();
     await page.getByText('No project is called like “nothing like it”').waitFor();
     await page.getByRole('button', { name: 'New project' }).click();
-    expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('Weather');
+    await expect.poll(() => page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('Weather');
     await page.getByRole('dialog').getByRole('button', { name: 'Make it' }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   });

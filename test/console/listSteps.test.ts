@@ -45,6 +45,7 @@ describeConsole('a trace that was opened from a list', (open) => {
   test('keys and buttons lead on under its filter and order to both ends; reload and a link keep them, Back leads to the list', async () => {
     await page.goto(`${project.records}?q=status_code+%3D+500&sort=-metrics/duration_ns&from=2026-01-01`);
     await total('52 traces');
+    await page.locator('[role=row][aria-rowindex="4"]').filter({ hasText: 'answer' }).waitFor();
     const names = await page.getByRole('row').locator('[role=gridcell]:nth-child(3)').allInnerTexts();
     const [first = '', second = '', third = ''] = names;
     await openTrace(second);
@@ -61,15 +62,16 @@ describeConsole('a trace that was opened from a list', (open) => {
     await place('3 of 52');
     await consoleOthers(pages, service).openLink(project.id, page.url(), (other) => place('3 of 52', other));
     await button(/^Previous trace/).click();
+    await place('2 of 52');
     await button(/^Previous trace/).click();
     await heading(first);
     await place('1 of 52');
-    expect(await button(/^Previous trace/).isDisabled()).toBe(true);
+    await expect.poll(() => button(/^Previous trace/).isDisabled()).toBe(true);
     await page.keyboard.press('[');
     await place('1 of 52');
     await page.goBack();
     await page.getByRole('complementary', { name: 'Record' }).waitFor();
-    expect(await page.getByLabel('Filter', { exact: true }).inputValue()).toBe('status_code = 500');
+    await expect.poll(() => page.getByLabel('Filter', { exact: true }).inputValue()).toBe('status_code = 500');
     await page.goForward();
     await heading(first);
     await place('1 of 52');
@@ -84,7 +86,7 @@ describeConsole('a trace that was opened from a list', (open) => {
     await page.getByRole('grid').press('Enter');
     await heading('answer 0');
     await place(`${TRACES} of ${TRACES}`);
-    expect(await button(/^Next trace/).isDisabled()).toBe(true);
+    await expect.poll(() => button(/^Next trace/).isDisabled()).toBe(true);
     for (let at = TRACES - 1; at >= 98; at -= 1) {
       await page.keyboard.press('[');
       await place(`${at} of ${TRACES}`);
@@ -110,7 +112,7 @@ describeConsole('a trace that was opened from a list', (open) => {
     await place(`6 of ${TRACES}`);
     await at({ q: 'name = "answer 3"' });
     await page.getByText('It is not among the first 10,000 of the list now').waitFor();
-    expect(await button(/^Next trace/).isDisabled()).toBe(true);
+    await expect.poll(() => button(/^Next trace/).isDisabled()).toBe(true);
     await at({ q: 'name >' });
     await page.getByText(/^The list cannot be read: /).waitFor();
   });

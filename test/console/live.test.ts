@@ -46,7 +46,7 @@ describeConsole('the live switch', (open) => {
     await show('');
     await total('150 traces');
     await live().check();
-    expect(page.url()).toContain('live=on');
+    await page.waitForURL(/live=on/);
     await connected();
     await page.getByRole('grid').evaluate((element) => element.scrollTo(0, 1_600));
     await page.locator('[role=row][aria-rowindex="60"]').filter({ hasText: 'old' }).waitFor();
@@ -66,19 +66,19 @@ describeConsole('the live switch', (open) => {
     await fresh('12').press('Enter');
     await total('162 traces');
     await cell('fresh 0').waitFor();
-    expect(await page.getByRole('grid').evaluate((element) => element.scrollTop)).toBe(0);
+    await expect.poll(() => page.getByRole('grid').evaluate((element) => element.scrollTop)).toBe(0);
     await page.getByRole('button', { name: /new$/ }).waitFor({ state: 'hidden' });
     await expect.poll(() => live().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
     await page.reload();
     await total('162 traces');
-    expect(await live().isChecked()).toBe(true);
+    await expect.poll(() => live().isChecked()).toBe(true);
     await connected();
     await log(1, 'later');
     await fresh('1').waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await live().uncheck();
     await fresh('1').waitFor({ state: 'detached' });
-    expect(page.url()).not.toContain('live');
+    await page.waitForURL((url) => !url.href.includes('live'));
   });
 
   test('under a filter only what fits it is counted', async () => {

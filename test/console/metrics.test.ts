@@ -60,36 +60,40 @@ describeConsole('metrics', (open) => {
     await page.getByLabel('Find a metric').fill('retriever 0 to 1');
     await row('Exact Match').waitFor({ state: 'detached' });
     await row('Context Precision').filter({ hasText: 'main' }).waitFor();
-    expect(await cells('Context Precision')).toEqual([
-      expect.stringContaining('ranked before the others'),
-      'Judge',
-      'judge model\nretriever span',
-      'score from 0 to 1\n\nhigher is better',
-      'main',
-      'built in',
-      '1',
-    ]);
-    expect(await cells('Precision@K')).toMatchObject({ 4: 'none' });
+    await expect
+      .poll(() => cells('Context Precision'))
+      .toEqual([
+        expect.stringContaining('ranked before the others'),
+        'Judge',
+        'judge model\nretriever span',
+        'score from 0 to 1\n\nhigher is better',
+        'main',
+        'built in',
+        '1',
+      ]);
+    await expect.poll(() => cells('Precision@K')).toMatchObject({ 4: 'none' });
     await page.getByLabel('Kind').selectOption('Your own');
     await page.getByLabel('Find a metric').fill(name);
     await row(name).waitFor();
-    expect(await cells(name)).toEqual([
-      `${name}\n\nCounts claims without a source.`,
-      'Own judge',
-      'judge model\nretriever span',
-      'grade from 1 to 5\n\nlower is better',
-      'main',
-      '2',
-      '3',
-    ]);
+    await expect
+      .poll(() => cells(name))
+      .toEqual([
+        `${name}\n\nCounts claims without a source.`,
+        'Own judge',
+        'judge model\nretriever span',
+        'grade from 1 to 5\n\nlower is better',
+        'main',
+        '2',
+        '3',
+      ]);
     expect(await axeViolations(page)).toEqual([]);
     await page.reload();
-    expect(await page.getByLabel('Find a metric').inputValue()).toBe(name);
+    await expect.poll(() => page.getByLabel('Find a metric').inputValue()).toBe(name);
     await page.getByLabel('Kind').selectOption('Built-in code');
     await page.getByRole('heading', { name: `No metric has “${name}”` }).waitFor();
     await page.getByRole('button', { name: 'Show all' }).click();
     await row('Exact Match').waitFor();
-    expect(await cells('Exact Match')).toMatchObject({ 1: 'Code', 2: 'reference output', 6: 'none' });
+    await expect.poll(() => cells('Exact Match')).toMatchObject({ 1: 'Code', 2: 'reference output', 6: 'none' });
     await others.openLink(project.id, catalogue(), (other) => row('Exact Match', other).waitFor());
   });
 
@@ -155,7 +159,7 @@ describeConsole('metrics', (open) => {
     await page
       .getByText("What the model wrote cannot be used: on the test record of the kind trace: scorer_fn gave 'long'")
       .waitFor();
-    expect(await field('Python source').inputValue()).toContain('return "long"');
+    await expect.poll(() => field('Python source').inputValue()).toContain('return "long"');
     await button('Discard').click();
   });
 
@@ -173,7 +177,7 @@ describeConsole('metrics', (open) => {
     await page.getByRole('option', { name: '{{input}}' }).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    expect(await prompt.inputValue()).toBe('Is {{output}} brief for {{query}}');
+    await expect.poll(() => prompt.inputValue()).toBe('Is {{output}} brief for {{query}}');
     await field('Model').fill(model);
     expect(await axeViolations(page)).toEqual([]);
     await page.reload();
@@ -301,7 +305,7 @@ describeConsole('metrics', (open) => {
     await page.getByRole('combobox', { name: 'On' }).selectOption('the newest records of');
     await field('Only where').fill('nme = "turn 2"');
     await page.getByRole('alert').filter({ hasText: 'nme' }).waitFor();
-    expect(await button('Try it').isDisabled()).toBe(true);
+    await expect.poll(() => button('Try it').isDisabled()).toBe(true);
     await field('Only where').fill('name = "turn 2"');
     await button('Try it').click();
     await page.getByRole('alert').filter({ hasText: 'The one sample has no value.' }).waitFor();
@@ -341,7 +345,7 @@ describeConsole('metrics', (open) => {
     await page.getByRole('heading', { name: 'New judge' }).waitFor();
     await field('trace').uncheck();
     await page.getByRole('alert').filter({ hasText: 'Choose at least one' }).waitFor();
-    expect(await button('Save the judge').isDisabled()).toBe(true);
+    await expect.poll(() => button('Save the judge').isDisabled()).toBe(true);
   });
 
   test('a new version begins with the labels that the judge may give, and keeps them', async () => {
@@ -360,7 +364,7 @@ describeConsole('metrics', (open) => {
     await page.getByText('one of warm, cold').waitFor();
     await page.getByText(`"metrics/${name}"`, { exact: true }).waitFor();
     await button('Write a new version').click();
-    expect(await page.getByLabel('Labels, one a line').inputValue()).toBe('warm\ncold');
+    await expect.poll(() => page.getByLabel('Labels, one a line').inputValue()).toBe('warm\ncold');
     await button('Save as version 2').click();
     await said('Saved as version 2');
     const { body } = await service.request('GET', `/scorers/${id}`);
@@ -379,9 +383,9 @@ describeConsole('metrics', (open) => {
     await send(`/projects/${id}/experiments`, { name: 'by night' });
     await page.goto(`${service.url}/console/p/${id}/metrics/${builtinIdOf('correctness')}?tab=agreement`);
     await said('None of 0 records has a value of this metric');
-    expect(await page.getByRole('combobox', { name: 'Records of' }).locator('option:checked').textContent()).toContain(
-      'by night',
-    );
+    await expect
+      .poll(() => page.getByRole('combobox', { name: 'Records of' }).locator('option:checked').textContent())
+      .toContain('by night');
   });
 
   test('the default judge is set, and a model that there is not is refused with the closest', async () => {

@@ -2,6 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createDataset, createPrompt, getPrompt, listIntegrations, playgroundCall, runExperiment } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { beforeMidnight } from '../support/beforeMidnight.ts';
 import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
 import { type ConsoleOthers, consoleOthers } from '../support/consoleOthers.ts';
 import { describeConsole, type ProjectWithStream } from '../support/describeConsole.ts';
@@ -133,6 +134,7 @@ describeConsole('the playground', (open) => {
   });
 
   test('limits of the project are set in the settings; the page shows what is left, and a refused call loses nothing typed', async () => {
+    await beforeMidnight(120_000);
     const { client } = service;
     await modelAt(client, 'play-priced', `${endpoint(0).url}/v1`, ['model-of-a-price']);
     const house = (await listIntegrations({ client })).find(({ name }) => name === 'play-priced');
@@ -165,7 +167,7 @@ describeConsole('the playground', (open) => {
     await model(1).getByLabel('Model', { exact: true }).fill('model-of-a-price');
     await button('Run').click();
     await model(1).getByRole('alert').getByText('may have 1 call at once, and 1 run now').waitFor();
-    expect(await message(1).inputValue()).toBe('Where is Oslo?');
+    await expect.poll(() => message(1).inputValue()).toBe('Where is Oslo?');
     await others.end();
     for await (const _ of call);
     endpoint(0).next(says('In Norway'));
@@ -239,9 +241,9 @@ describeConsole('the playground', (open) => {
     await twoModels();
     await model(2).getByLabel('Temperature').fill('0.5');
     await page.reload();
-    expect(await message(1).inputValue()).toBe('Where is {{city}}?');
+    await expect.poll(() => message(1).inputValue()).toBe('Where is {{city}}?');
     await expect.poll(async () => page.getByLabel('city').inputValue()).toBe('Oslo');
-    expect(await model(2).getByLabel('Temperature').inputValue()).toBe('0.5');
+    await expect.poll(() => model(2).getByLabel('Temperature').inputValue()).toBe('0.5');
     const asked = endpoint(0).requests.length;
     await page.getByLabel('city').fill('');
     await button('Run').click();
@@ -253,11 +255,11 @@ describeConsole('the playground', (open) => {
     await expect.poll(async () => page.getByLabel('city').inputValue()).toBe('Bergen');
     expect(endpoint(0).requests.length).toBe(asked);
     await button('Start over').click();
-    expect(await message(1).inputValue()).toBe('');
+    await expect.poll(() => message(1).inputValue()).toBe('');
     expect(await model(2).count()).toBe(0);
     await button('Bring back what was typed').click();
-    expect(await message(1).inputValue()).toBe('Where is {{city}}?');
-    expect(await model(2).getByLabel('Temperature').inputValue()).toBe('0.5');
+    await expect.poll(() => message(1).inputValue()).toBe('Where is {{city}}?');
+    await expect.poll(() => model(2).getByLabel('Temperature').inputValue()).toBe('0.5');
   });
 
   test('five models stand side by side at any width of a screen, and a call says what was asked before a change', async () => {
@@ -339,7 +341,7 @@ describeConsole('the playground', (open) => {
     await pages.signInOn(page, { key: service.apiKey });
     await model(1).getByText('In Norway').waitFor();
     await state(2, 'Finished, before the last change');
-    expect(await page.getByLabel('city').inputValue()).toBe('Bergen');
+    await expect.poll(() => page.getByLabel('city').inputValue()).toBe('Bergen');
   });
 
   test('a model call of a trace brings its messages and its model, and becomes a prompt', async () => {
@@ -356,8 +358,8 @@ describeConsole('the playground', (open) => {
       .first()
       .click();
     await page.getByRole('link', { name: 'Try in the playground' }).click();
-    expect(await message(1).inputValue()).toBe('Answer in \\{{one}} word.');
-    expect(await model(1).getByLabel('Model', { exact: true }).inputValue()).toBe('model-0');
+    await expect.poll(() => message(1).inputValue()).toBe('Answer in \\{{one}} word.');
+    await expect.poll(() => model(1).getByLabel('Model', { exact: true }).inputValue()).toBe('model-0');
     await page.getByText('None yet').waitFor();
     endpoint(0).next(says('In Norway'));
     await button('Run').click();
@@ -394,9 +396,9 @@ describeConsole('the playground', (open) => {
     await page.getByLabel('in', { exact: true }).fill('short');
     await button('The row before').click();
     await expect.poll(async () => page.getByLabel('city').inputValue()).toBe('Oslo');
-    expect(await page.getByLabel('in', { exact: true }).inputValue()).toBe('short');
+    await expect.poll(() => page.getByLabel('in', { exact: true }).inputValue()).toBe('short');
     await button('Take the row’s in').click();
-    expect(await page.getByLabel('in', { exact: true }).inputValue()).toBe('one word');
+    await expect.poll(() => page.getByLabel('in', { exact: true }).inputValue()).toBe('one word');
     await model(1).getByLabel('Model', { exact: true }).fill('model-0');
     endpoint(0).next(says('Norway'));
     await button('Run').click();

@@ -46,12 +46,12 @@ describeConsole('prompts', (openConsole) => {
     expect(await axeViolations(page)).toEqual([]);
     await page.goBack();
     await page.reload();
-    expect(await page.getByLabel('Find a prompt').inputValue()).toBe(name);
+    await expect.poll(() => page.getByLabel('Find a prompt').inputValue()).toBe(name);
     await button('New prompt').click();
     await page.getByLabel('What the model is asked').fill('Translate {{text}}.');
     await page.reload();
     await button('New prompt').click();
-    expect(await page.getByLabel('What the model is asked').inputValue()).toBe('Translate {{text}}.');
+    await expect.poll(() => page.getByLabel('What the model is asked').inputValue()).toBe('Translate {{text}}.');
     await page.getByLabel('Name', { exact: true }).fill(`translate ${newId()}`);
     await button('Make it').click();
     await page.locator('code', { hasText: 'text' }).waitFor();
@@ -64,7 +64,9 @@ describeConsole('prompts', (openConsole) => {
     await page.getByLabel('Temperature').fill('0');
     expect(await axeViolations(page)).toEqual([]);
     await page.reload();
-    expect(await page.getByLabel('Message 2', { exact: true }).inputValue()).toBe('In one sentence: what is {{topic}}?');
+    await expect
+      .poll(() => page.getByLabel('Message 2', { exact: true }).inputValue())
+      .toBe('In one sentence: what is {{topic}}?');
     await addPromptVersion({ client: service.client, id: prompt, template: 'Meanwhile: {{input}}' });
     await page.reload();
     await page.getByRole('alert').filter({ hasText: 'Somebody has added version 2' }).waitFor();
@@ -84,7 +86,7 @@ describeConsole('prompts', (openConsole) => {
     await page.context().request.post(`${service.url}/pages/logout`);
     await button('Save as version 2').click();
     await pages.signInOn(page, { key: service.apiKey });
-    expect(await page.getByLabel('Message 1', { exact: true }).inputValue()).toBe('You are brief.');
+    await expect.poll(() => page.getByLabel('Message 1', { exact: true }).inputValue()).toBe('You are brief.');
     await button('Save as version 2').click();
     await said('Saved as version 2');
     await button('Write a new version').click();

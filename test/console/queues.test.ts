@@ -84,8 +84,9 @@ describeConsole('annotation queues', (openConsole) => {
     await page.getByRole('heading', { name: 'That was the last one' }).waitFor();
     expect(seen.size).toBe(RECORDS);
     await page.getByText(`You have rated ${RECORDS} of ${RECORDS} records.`).waitFor();
-    const sum = Object.values((await details(queueId)).annotation_aggregates ?? {})[0]?.aggregate;
-    expect(sum).toMatchObject({ like_count: 15, dislike_count: 5, unrated_count: 0 });
+    await expect
+      .poll(async () => Object.values((await details(queueId)).annotation_aggregates ?? {})[0]?.aggregate)
+      .toMatchObject({ like_count: 15, dislike_count: 5, unrated_count: 0 });
     await page.keyboard.press('k');
     expect(await nameAfter(undefined)).toBe(name);
     await expect.poll(() => page.getByLabel('Yes').isChecked()).toBe(true);
@@ -223,17 +224,19 @@ describeConsole('annotation queues', (openConsole) => {
     await page.reload();
     await pages.signInOn(page, { key: service.apiKey });
     await form.waitFor();
-    expect(await form.getByLabel('Question').inputValue()).toBe('Which style?');
+    await expect.poll(() => form.getByLabel('Question').inputValue()).toBe('Which style?');
     expect(await form.getByLabel('One a line').inputValue()).toBe('dry\nlively');
     expect(await form.getByLabel('Or another').isChecked()).toBe(true);
     await form.getByRole('button', { name: 'Add the question' }).click();
     await page.getByText('Some of dry, lively, or another').waitFor();
     await expect.poll(() => form.getByLabel('Question').inputValue()).toBe('');
-    expect(await form.getByLabel('Answered by').inputValue()).toBe('like_dislike');
+    await expect.poll(() => form.getByLabel('Answered by').inputValue()).toBe('like_dislike');
     await open(queueId, '?tab=people');
-    expect(await page.getByRole('form', { name: 'Add somebody' }).getByLabel('E-mail').inputValue()).toBe('ana@example.co');
+    await expect
+      .poll(() => page.getByRole('form', { name: 'Add somebody' }).getByLabel('E-mail').inputValue())
+      .toBe('ana@example.co');
     await open(queueId);
-    expect(await another.inputValue()).toBe('rather co');
+    await expect.poll(() => another.inputValue()).toBe('rather co');
   });
 
   describe.each(['light', 'dark'] as const)('in the %s theme', (theme) => {

@@ -13,6 +13,7 @@ import { axeViolationsInBothThemes, type ConsoleBrowser } from '../support/conso
 import { describeConsole } from '../support/describeConsole.ts';
 import { loggedExperiment, solvedProblems } from '../support/loggedExperiments.ts';
 import { openRow } from '../support/openRow.ts';
+import { pressInTurn } from '../support/pressInTurn.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 describeConsole('what opens on the pages of the console', (open) => {
@@ -157,8 +158,7 @@ describeConsole('what opens on the pages of the console', (open) => {
           'queues',
           async (page) => {
             await choose(page);
-            await page.keyboard.press('a');
-            await page.keyboard.press('q');
+            await pressInTurn(page, 'a', 'q');
             await page.getByRole('dialog').waitFor();
           },
         ],
@@ -166,8 +166,7 @@ describeConsole('what opens on the pages of the console', (open) => {
           'datasets',
           async (page) => {
             await choose(page);
-            await page.keyboard.press('a');
-            await page.keyboard.press('d');
+            await pressInTurn(page, 'a', 'd');
             await page.getByRole('dialog').waitFor();
           },
         ],
@@ -403,7 +402,7 @@ describeConsole('what opens on the pages of the console', (open) => {
     [
       'more settings of a model, one of them out of range',
       () => `/p/${project.id}/playground`,
-      (page) => page.getByRole('heading', { name: 'Playground' }).waitFor(),
+      (page) => page.getByRole('button', { name: /^More settings/ }).waitFor(),
       async (page) => {
         if (!(await page.getByLabel('Top p').isVisible())) await press(/^More settings/)(page);
         await page.getByLabel('Top p').fill('2');

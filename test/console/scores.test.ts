@@ -40,12 +40,11 @@ describeWithServer('the scores of a record', program, (executablePath) => {
     const page = await pages.signedIn({ key: service.apiKey });
     await page.goto(`${service.url}/console/p/${project.id}/traces/${id}`);
     const lines = page.getByRole('region', { name: 'Scores' }).getByRole('row');
-    await lines.first().waitFor();
-    expect(
+    const said = async () =>
       (await lines.allInnerTexts())
         .slice(1)
         .map((line) => line.split(/\s+/).join(' ').trim())
-        .sort(),
-    ).toEqual(['broken error Error: no such luck', 'exact_match true', 'tone 0.5 calm & <b>kind</b>']);
+        .sort();
+    await expect.poll(said).toEqual(['broken error Error: no such luck', 'exact_match true', 'tone 0.5 calm & <b>kind</b>']);
   });
 });

@@ -63,13 +63,17 @@ describeConsole('keys, users and sessions in the settings', (open) => {
 
   test('a key that has ended says so', async () => {
     const description = `brief ${newId()}`;
-    const expires_at = new Date(Date.now() + 1_000).toISOString();
-    await service.client.send('/users/api_keys', { body: { description, expires_at } });
-    const row = async () => {
-      await goTo('keys');
-      return page.getByRole('row').filter({ hasText: description }).textContent();
-    };
-    await expect.poll(row).toContain('nothing: it has ended');
+    const expires = Date.now() + 3_600_000;
+    const body = { description, expires_at: new Date(expires).toISOString() };
+    await service.client.send('/users/api_keys', { body });
+    const later = await pages.signedIn({ key: service.apiKey });
+    const row = later.getByRole('row').filter({ hasText: description });
+    await goTo('keys', later);
+    await row.getByText('all that you may').waitFor();
+    await later.clock.setFixedTime(expires);
+    await goTo('keys', later);
+    await row.getByText('nothing: it has ended').waitFor();
+    await later.context().close();
   });
 
   test('a key that only logs can log to its project and read nothing there', async () => {
@@ -111,7 +115,7 @@ describeConsole('keys, users and sessions in the settings', (open) => {
     await page.getByRole('button', { name: 'Make the account' }).click();
     const role = page.getByLabel(`Role of ${email}`);
     await role.waitFor();
-    expect(await role.inputValue()).toBe('user');
+    await expect.poll(() => role.inputValue()).toBe('user');
 
     const theirs = await pages.signedIn({ email, password: PASSWORD });
     await goTo('users', theirs);
@@ -150,10 +154,11 @@ describeConsole('keys, users and sessions in the settings', (open) => {
     await expect.poll(() => sessions.getByRole('button', { name: 'End the session of nightly-script/1' }).count()).toBe(2);
     await sessions.getByRole('button', { name: 'End the session of nightly-script/1' }).first().click();
     await expect.poll(() => sessions.getByRole('listitem').count()).toBe(2);
-    expect((await Promise.all(tokens.map(statusOf))).sort()).toEqual([200, 401]);
+    const statuses = async () => (await Promise.all(tokens.map(statusOf))).sort();
+    await expect.poll(statuses).toEqual([200, 401]);
     await sessions.getByRole('button', { name: 'End all others' }).click();
     await here.getByText('One session is ended').waitFor();
-    expect(await Promise.all(tokens.map(statusOf))).toEqual([401, 401]);
+    await expect.poll(statuses).toEqual([401, 401]);
 
     const password = here.getByRole('region', { name: 'Password' });
     await password.getByLabel('Password now').fill('wrong');

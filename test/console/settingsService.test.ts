@@ -44,9 +44,9 @@ describeConsole('projects, limits and health in the settings', (open) => {
     const dialog = page.getByRole('dialog', { name: /^Keep records of/ });
     await dialog.getByText('1 trace with 2 records go', { exact: false }).waitFor();
     const doIt = dialog.getByRole('button', { name: 'Delete what is older' });
-    expect(await doIt.isDisabled()).toBe(true);
+    await expect.poll(() => doIt.isDisabled()).toBe(true);
     await dialog.getByLabel('Type keep 30 to confirm').fill('keep 3');
-    expect(await doIt.isDisabled()).toBe(true);
+    await expect.poll(() => doIt.isDisabled()).toBe(true);
     await page.keyboard.press('Enter');
     expect(await retention()).toBe(null);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
@@ -56,10 +56,13 @@ describeConsole('projects, limits and health in the settings', (open) => {
     await doIt.click();
     await part.getByText('Records are kept 30 days').waitFor();
     expect(await retention()).toBe(30);
-    const { records } = await service.client.send<{ records: { name: string }[] }>(`/projects/${project.id}/traces/search`, {
-      body: { log_stream_id: project.stream },
-    });
-    expect(records.map(({ name }) => name).sort()).toEqual(['kept by its span', 'new']);
+    const kept = async () => {
+      const body = { log_stream_id: project.stream };
+      const at = `/projects/${project.id}/traces/search`;
+      const { records } = await service.client.send<{ records: { name: string }[] }>(at, { body });
+      return records.map(({ name }) => name).sort();
+    };
+    await expect.poll(kept).toEqual(['kept by its span', 'new']);
 
     // A longer one deletes nothing, and asks nothing.
     await part.getByLabel('Days to keep').fill('');
@@ -115,10 +118,10 @@ describeConsole('projects, limits and health in the settings', (open) => {
     const queues = page.getByRole('region', { name: 'Queues' });
     for (const queue of ['assay-experiments', 'assay-rows', 'assay-scoring', 'assay-maintenance'])
       await queues.getByRole('row').filter({ hasText: queue }).getByRole('cell', { name: '1', exact: true }).waitFor();
-    const facts = await page.getByRole('region', { name: 'This process' }).textContent();
+    const facts = () => page.getByRole('region', { name: 'This process' }).textContent();
     const { version } = await service.client.send<{ version: string }>('/healthcheck');
-    expect(facts).toContain(version);
-    expect(facts).toMatch(/[\d.,]+ [MG]B free of [\d.,]+ [MG]B/);
+    await expect.poll(facts).toContain(version);
+    await expect.poll(facts).toMatch(/[\d.,]+ [MG]B free of [\d.,]+ [MG]B/);
   });
 
   test('limits say what is used of them, and prices where they are set', async () => {
@@ -137,7 +140,7 @@ describeConsole('projects, limits and health in the settings', (open) => {
     await goTo('limits');
     const row = page.getByRole('row').filter({ hasText: 'Bodies of requests in memory' });
     await row.getByText('BODIES_MB').waitFor();
-    expect(await row.textContent()).toMatch(/192 MiB\d[\d.]* MiB/);
+    await expect.poll(() => row.textContent()).toMatch(/192 MiB\d[\d.]* MiB/);
     await page.getByRole('row').filter({ hasText: 'Rows of a dataset' }).getByText('1,000,000').waitFor();
   });
 

@@ -152,10 +152,10 @@ describeConsole('the form that starts an experiment', (open) => {
     expect(first.experiment.row_selection).toMatchObject({ selected: 4, sample: { size: 4, seed: 0 } });
 
     await link('Run again with changes').click();
-    expect(await label('Trials of each row').inputValue()).toBe('2');
-    expect(await label('Which rows').inputValue()).toBe('same');
-    expect(await label('Key of tag 1').inputValue()).toBe('why');
-    expect(await page.getByRole('checkbox', { name: /^Exact match/i }).isChecked()).toBe(true);
+    await expect.poll(() => label('Trials of each row').inputValue()).toBe('2');
+    await expect.poll(() => label('Which rows').inputValue()).toBe('same');
+    await expect.poll(() => label('Key of tag 1').inputValue()).toBe('why');
+    await expect.poll(() => page.getByRole('checkbox', { name: /^Exact match/i }).isChecked()).toBe(true);
     await label('Trials of each row').fill('1');
     await button('Start').click();
     const again = await started();
@@ -166,7 +166,7 @@ describeConsole('the form that starts an experiment', (open) => {
 
     await page.goto(`${service.url}/console/prompts/${prompt.id}?project=${project.id}&version=2`);
     await link('Run this version on a dataset').click();
-    expect(await label('Version of the prompt').inputValue()).toBe('2');
+    await expect.poll(() => label('Version of the prompt').inputValue()).toBe('2');
     await label('Dataset').selectOption(dataset.id);
     await button('Start').click();
     expect((await started()).experiment.prompt?.version_index).toBe(2);
@@ -253,7 +253,7 @@ describeConsole('the form that starts an experiment', (open) => {
     await show();
     await button('Start').click();
     await page.getByText('Choose the dataset whose rows are run.').waitFor();
-    expect(await label('Dataset').evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
+    await label('Dataset').and(page.locator(':focus')).waitFor();
     await label('Dataset').selectOption(dataset.id);
     await label('Prompt').selectOption(prompt.id);
     await label('Trials of each row').fill('101');
@@ -261,20 +261,20 @@ describeConsole('the form that starts an experiment', (open) => {
     await label('Trials of each row').fill('1');
     await label('Model').fill(`${house}-price`);
     await page.getByRole('alert').filter({ hasText: priced }).waitFor();
-    expect(await label('Model').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => label('Model').getAttribute('aria-invalid')).toBe('true');
     await label('Model').fill('');
     await label('Which rows').selectOption('filter');
     await label('Text').fill('no row has this');
     await page.getByText('none of the 12 rows is selected').waitFor();
     await label('Which rows').selectOption('first');
     await page.reload();
-    expect(await label('Which rows').inputValue()).toBe('first');
-    expect(await label('Dataset').inputValue()).toBe(dataset.id);
+    await expect.poll(() => label('Which rows').inputValue()).toBe('first');
+    await expect.poll(() => label('Dataset').inputValue()).toBe(dataset.id);
     await label('Name').fill('kept');
     await page.context().request.post(`${service.url}/pages/logout`);
     await page.reload();
     await pages.signInOn(page, { key: service.apiKey });
-    expect(await label('Name').inputValue()).toBe('kept');
+    await expect.poll(() => label('Name').inputValue()).toBe('kept');
     await cost().getByText('10 executions').waitFor();
     await deleteDataset({ client: service.client, id: dataset.id });
     await button('Start').click();
@@ -283,7 +283,7 @@ describeConsole('the form that starts an experiment', (open) => {
       .filter({ hasText: /dataset/ })
       .first()
       .waitFor();
-    expect(await label('Dataset').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => label('Dataset').getAttribute('aria-invalid')).toBe('true');
     expect(await label('Name').inputValue()).toBe('kept');
     expect(await count()).toBe(0);
   });
@@ -309,12 +309,12 @@ describeConsole('the form that starts an experiment', (open) => {
     await cost().getByText('12 executions').waitFor();
     await label('Runner').selectOption('dataset_outputs');
     await page.getByText('The dataset has no column generated_output').waitFor();
-    expect(await label('Runner').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => label('Runner').getAttribute('aria-invalid')).toBe('true');
     await cost().getByText('once the marked fields are right').waitFor();
     await button('Discard changes').click();
-    expect(await label('Runner').inputValue()).toBe('prompt_template');
+    await expect.poll(() => label('Runner').inputValue()).toBe('prompt_template');
     await button('Bring changes back').click();
-    expect(await label('Runner').inputValue()).toBe('dataset_outputs');
+    await expect.poll(() => label('Runner').inputValue()).toBe('dataset_outputs');
     expect(await page.getByLabel('Value of tag 1').inputValue()).toBe('a try');
   });
 
@@ -329,7 +329,7 @@ describeConsole('the form that starts an experiment', (open) => {
     expect(await place()).toBe(before);
     await page.reload();
     await named.waitFor();
-    expect(await place()).toBe(0);
+    await expect.poll(place).toBe(0);
   });
 
   test('who has no dataset, prompt or model is told where they come from', async () => {

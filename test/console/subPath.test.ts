@@ -28,7 +28,7 @@ describeConsole('a service below a path', (open) => {
       const { hostname, port } = new URL(service.url);
       const to = send(
         {
-          ...{ hostname, port, method: request.method, headers: request.headers },
+          ...{ hostname, port, method: request.method, headers: request.headers, agent: false }, // none that was idle, which may be closed
           path: isStripping ? path.slice('/tools/assay'.length) || '/' : path,
         },
         (answer) => {

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { axeViolations, type ConsoleBrowser } from '../support/consoleBrowser.ts';
 import { consoleOthers } from '../support/consoleOthers.ts';
 import { describeConsole } from '../support/describeConsole.ts';
+import { openRow } from '../support/openRow.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 describeConsole('the table of records', (open) => {
@@ -51,7 +52,7 @@ describeConsole('the table of records', (open) => {
     await cell('question 1').hover();
     await page.getByRole('button', { name: 'Only input = "question 1"' }).click({ modifiers: ['Shift'] });
     await total('2 traces');
-    expect(await filter().inputValue()).toBe('status_code = 500 and not input = "question 1"');
+    await expect.poll(() => filter().inputValue()).toBe('status_code = 500 and not input = "question 1"');
     await page.reload();
     await total('2 traces');
     const link = page.url();
@@ -71,12 +72,13 @@ describeConsole('the table of records', (open) => {
 
   test('keys choose a cell of the open record and filter by it', async () => {
     await show();
-    await row(0).click();
+    await openRow(row(0));
+    await page.getByRole('complementary', { name: 'Record' }).getByRole('heading', { name: 'answer 39' }).waitFor();
     await page.getByRole('grid').focus();
     for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
     await page.keyboard.press('f');
     await total('10 traces');
-    expect(await filter().inputValue()).toBe('input = "question 3"');
+    await expect.poll(() => filter().inputValue()).toBe('input = "question 3"');
   });
 
   test('a column is dragged to another place, by mouse, and stays there after a reload', async () => {
@@ -88,7 +90,7 @@ describeConsole('the table of records', (open) => {
       .toEqual(['', 'Time', 'Output', 'Name', 'Status', 'Input', 'Latency', 'Tokens in', 'Tokens out', 'Cost']);
     await page.reload();
     await total('40 traces');
-    expect((await heads())[2]).toBe('Output');
+    await expect.poll(async () => (await heads())[2]).toBe('Output');
   });
 
   test('the edge of a column makes it wider, by mouse and by keys, and stays after a reload', async () => {
@@ -107,7 +109,8 @@ describeConsole('the table of records', (open) => {
     await expect.poll(width).toBe(before + 44);
     await page.reload();
     await expect.poll(width).toBe(before + 44);
-    expect((await page.getByRole('columnheader', { name: 'Name' }).boundingBox())?.width).toBe(before + 44);
+    const head = page.getByRole('columnheader', { name: 'Name' });
+    await expect.poll(async () => (await head.boundingBox())?.width).toBe(before + 44);
   });
 
   test('a pinned column stays at the left while the others are scrolled', async () => {
@@ -117,13 +120,13 @@ describeConsole('the table of records', (open) => {
     await page.getByRole('button', { name: 'Columns' }).click();
     await page.getByRole('button', { name: 'Keep Name at the left' }).click();
     await page.keyboard.press('Escape');
-    expect((await heads()).slice(0, 3)).toEqual(['', 'Name', 'Time']);
+    await expect.poll(async () => (await heads()).slice(0, 3)).toEqual(['', 'Name', 'Time']);
     const grid = page.getByRole('grid');
     await grid.evaluate((element) => element.scrollTo(400, 0));
     await expect.poll(async () => (await page.getByRole('columnheader', { name: 'Name' }).boundingBox())?.x).toBe(40);
     await page.reload();
     await total('40 traces');
-    expect((await heads())[1]).toBe('Name');
+    await expect.poll(async () => (await heads())[1]).toBe('Name');
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
@@ -131,6 +134,8 @@ describeConsole('the table of records', (open) => {
     await show();
     await total('40 traces');
     const bars = page.getByRole('slider', { name: 'Records over time' });
+    const areAnswered = () => page.locator('[role=slider][aria-busy=false]').waitFor();
+    await areAnswered();
     const box = (await bars.boundingBox()) as { x: number; y: number; width: number };
     await page.mouse.move(box.x + 1, box.y + 20);
     await page.mouse.down();
@@ -141,6 +146,7 @@ describeConsole('the table of records', (open) => {
     await total('20 traces');
     await page.goBack();
     await total('40 traces');
+    await areAnswered();
     await bars.focus();
     await page.keyboard.press('ArrowRight');
     await expect.poll(() => bars.getAttribute('aria-valuetext')).toContain(': 1');

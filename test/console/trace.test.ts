@@ -144,7 +144,7 @@ describeConsole('the page of a trace', (open) => {
     await expect.poll(spanRows).toBe(4);
     await page.reload();
     await page.getByRole('button', { name: 'Kinds (1 hidden)' }).waitFor();
-    expect(await spanRows()).toBe(4);
+    await expect.poll(spanRows).toBe(4);
   });
 
   test('a text is found in the trace, and Back leads to where one came from', async () => {

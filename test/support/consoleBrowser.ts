@@ -2,9 +2,15 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { buildConsole } from '../../api/console/buildConsole.ts';
+import { holdTimers, letTimersGo } from './heldTimers.ts';
 
 export const CHROMIUM = '/usr/bin/chromium';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Milliseconds that a page may take for a step. It only ends what hangs, before the limit of a test does, which does not say where. */
+const STEP_MS = 120_000;
+/** Milliseconds in which the console takes a deletion back. */
+const UNDO_MS = 8_000;
 
 export type Account = { key: string } | { email: string; password: string };
 
@@ -12,7 +18,7 @@ export type Account = { key: string } | { email: string; password: string };
 export interface ConsoleBrowser extends AsyncDisposable {
   /** What went wrong on any page: errors of scripts, rejections that nothing handles, errors of the console, and what the content policy forbade. */
   problems: string[];
-  /** A browser of its own, without a cookie of the others. */
+  /** A browser of its own, without a cookie of the others. On its pages a deletion can be taken back until `endUndo`. */
   context(options?: BrowserContextOptions): Promise<BrowserContext>;
   /** A page that is not signed in, or one more of a context. */
   open(context?: BrowserContext): Promise<Page>;
@@ -30,7 +36,11 @@ const NOTED = /status of 40[149]/;
  */
 export async function consoleBrowser(executablePath: string, serviceUrl: string, expected?: RegExp): Promise<ConsoleBrowser> {
   await buildConsole(() => undefined);
-  const browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--headless', '--no-sandbox', '--disable-gpu'],
+    timeout: STEP_MS,
+  });
   const problems: string[] = [];
   /** Cookies of accounts that signed in: a second page of one begins with them, unless they were signed out. */
   const kept = new Map<string, Awaited<ReturnType<BrowserContext['storageState']>>>();
@@ -38,6 +48,8 @@ export async function consoleBrowser(executablePath: string, serviceUrl: string,
   /** Pages that scripts open are watched, too. */
   async function context(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     const made = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    made.setDefaultTimeout(STEP_MS);
+    await holdTimers(made, UNDO_MS);
     made.on('weberror', (err) => problems.push(`error: ${err.error().message}`));
     made.on('console', (message) => {
       const text = message.text();
@@ -86,6 +98,9 @@ export async function consoleBrowser(executablePath: string, serviceUrl: string,
     },
   };
 }
+
+/** Ends the time in which the deletions that wait on a page can be taken back. */
+export const endUndo = (page: Page): Promise<void> => letTimersGo(page, UNDO_MS);
 
 type Violations = [rule: string, element: string | undefined][];
 

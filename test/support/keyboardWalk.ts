@@ -1,9 +1,12 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { pressInTurn } from './pressInTurn.ts';
 
 /** Uses a page by its keys alone. After each key something has the focus, and shows it. */
 export interface KeyboardWalk {
   press(...keys: string[]): Promise<void>;
+  /** Presses the two keys of one command. */
+  pressTwo(first: string, second: string): Promise<void>;
   type(text: string): Promise<void>;
   /** Goes there by Tab, or back by Shift-Tab, and looks at every stop on the way. */
   tabTo(control: Locator, key?: 'Tab' | 'Shift+Tab'): Promise<void>;
@@ -26,6 +29,10 @@ export function keyboardWalk(page: Page): KeyboardWalk {
   }
   return {
     press,
+    async pressTwo(first, second) {
+      await pressInTurn(page, first, second);
+      await isSeen(`${first} ${second}`);
+    },
     async type(text) {
       await page.keyboard.type(text);
       await isSeen(text);

@@ -1,4 +1,4 @@
-import { type UseQueryOptions, useMutation, useQuery } from '@tanstack/react-query';
+import { type UseQueryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type KeyboardEvent, type ReactNode, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
 import { ErrorNote } from './ErrorNote.tsx';
 import styles from './PickDialog.module.css';
@@ -28,9 +28,13 @@ export function PickDialog<T extends Named>({ title, query, create, onPick, deta
   const [name, setName] = useState('');
   const headingId = useId();
   const { data = [], error } = useQuery(query(useDeferredValue(name)));
+  const client = useQueryClient();
+  /** An Enter may come before the list: what has the name already is not made again. */
+  const idOf = async (called: string): Promise<string> =>
+    (await client.fetchQuery(query(called))).find((one) => one.name === called)?.id ?? create(called);
   const picking = useMutation({
     mutationFn: async ({ id, name: called }: { id: string | undefined; name: string }) =>
-      onPick(id ?? (await create(called)), called),
+      onPick(id ?? (await idOf(called)), called),
     onSuccess: () => dialog.current?.close(),
   });
   const typed = name.trim();
