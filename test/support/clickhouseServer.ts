@@ -53,6 +53,8 @@ async function serve(options: { dataDir: string; port: number }): Promise<{ url:
   const server = createServer({ maxHeaderSize: 1024 * 1024 + 16_384 }, (request, response) => {
     answer(sessions, request, response).catch((err: unknown) => fail(response, err));
   });
+  // The caller closes what is idle: a busy process closes a connection before it has read the request that has come on it.
+  server.keepAliveTimeout = 0;
   server.listen(options.port, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -38,6 +38,8 @@ export async function startHoldingProxy(to: string): Promise<HoldingProxy> {
     const { 'transfer-encoding': _, ...headers } = reply.headers;
     answer.writeHead(reply.statusCode, { ...headers, 'content-length': text.length }).end(text);
   });
+  // The caller closes what is idle: a busy process closes a connection before it has read the request that has come on it.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -50,6 +50,8 @@ export async function startModelEndpoint(): Promise<ModelEndpoint> {
     requests.push(request);
     await (queue.shift() ?? fallback)(request, response);
   });
+  // The caller closes what is idle: a busy process closes a connection before it has read the request that has come on it.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -23,6 +23,8 @@ export async function startRecordingProxy(to: string): Promise<RecordingProxy> {
     answer.writeHead(reply.statusCode, reply.headers);
     reply.pipe(answer);
   });
+  // The caller closes what is idle: a busy process closes a connection before it has read the request that has come on it.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

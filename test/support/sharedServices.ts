@@ -69,6 +69,8 @@ export async function setup({ config, provide }: TestProject): Promise<() => Pro
       response.writeHead(500).end(String(err));
     }
   });
+  // The caller closes what is idle: a busy process closes a connection before it has read the request that has come on it.
+  lender.keepAliveTimeout = 0;
   lender.listen(0, '127.0.0.1');
   await once(lender, 'listening');
   provide('sharedServices', `http://127.0.0.1:${(lender.address() as AddressInfo).port}`);
