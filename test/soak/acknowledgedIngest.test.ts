@@ -8,7 +8,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 
 test('what the service has acknowledged outlives it, by every way of sending', {
-  timeout: 240_000,
+  timeout: 600_000,
 }, async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-acknowledged-'));
   const where = await serviceFolder(dataDir);

@@ -46,7 +46,7 @@ describeWithServer('the link to a server breaks', postgresProgram, (postgres) =>
       });
 
     test('connections to Postgres are reset again and again, and the server does not hear of it: no request hangs, and logging works again', {
-      timeout: 240_000,
+      timeout: 600_000,
     }, async () => {
       let isOver = false;
       let longest = 0;
@@ -83,7 +83,7 @@ describeWithServer('the link to a server breaks', postgresProgram, (postgres) =>
       expect(lastRefused - ended).toBeLessThan(2_000);
     });
 
-    test('a server of Postgres that says nothing: a request has its answer in 20 s', { timeout: 60_000 }, async () => {
+    test('a server of Postgres that says nothing: a request has its answer in 20 s', { timeout: 600_000 }, async () => {
       await log();
       toPostgres.set('stalled');
       try {
@@ -95,7 +95,7 @@ describeWithServer('the link to a server breaks', postgresProgram, (postgres) =>
       } finally {
         toPostgres.set('open');
       }
-      await expect.poll(async () => (await log()).status, { timeout: 15_000 }).toBe(200);
+      await expect.poll(async () => (await log()).status, { timeout: 240_000 }).toBe(200);
     });
   }),
 );

@@ -79,7 +79,7 @@ const executions = (name: string): { ordinal: number; pid: number }[] =>
     : [];
 
 async function executed(name: string, count: number, running: Script): Promise<void> {
-  for (const deadline = Date.now() + 60_000; executions(name).length < count; ) {
+  for (const deadline = Date.now() + 240_000; executions(name).length < count; ) {
     expect(Date.now(), `${executions(name).length} of ${count}: ${running.printed()}`).toBeLessThan(deadline);
     await sleep(5);
   }
@@ -95,7 +95,7 @@ async function experimentNamed(name: string) {
 }
 
 test('a caller that is killed and started again ends its experiment: every row once, only rows in hand repeated', {
-  timeout: 60_000,
+  timeout: 600_000,
 }, async () => {
   const rows = 2_000;
   const name = 'killed caller';
@@ -129,12 +129,12 @@ test('a caller that is killed and started again ends its experiment: every row o
 });
 
 test('a function that blocks its event loop for a minute is not started twice, though the service is killed meanwhile', {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async () => {
   const rows = 300;
   const name = 'blocked caller';
   const script = run(name, { rows, blockFor: 62_000 });
-  for (const deadline = Date.now() + 60_000; !existsSync(`${attemptsFile(name)}.blocked`); ) {
+  for (const deadline = Date.now() + 240_000; !existsSync(`${attemptsFile(name)}.blocked`); ) {
     expect(Date.now(), script.printed()).toBeLessThan(deadline);
     await sleep(5);
   }

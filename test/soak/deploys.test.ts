@@ -70,7 +70,7 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
       ];
       const command = () => promisify(execFile)(servers.temporal.program, [...args, '--address', servers.temporal.address]);
       const refusal = () => command().then(() => '', String);
-      return expect.poll(refusal, { timeout: 30_000, interval: 200 }).toBe('');
+      return expect.poll(refusal, { timeout: 240_000, interval: 200 }).toBe('');
     };
     const versioned = (buildId: string) => servers.worker({ TEMPORAL_DEPLOYMENT_NAME: DEPLOYMENT, TEMPORAL_BUILD_ID: buildId });
     const versionOf = async (workflowId: string) => {
@@ -78,7 +78,7 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
       return raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
     };
 
-    test('two processes that share the queues do one run together', { timeout: 120_000 }, async () => {
+    test('two processes that share the queues do one run together', { timeout: 600_000 }, async () => {
       const parts = [
         servers.worker({ WORKER_QUEUES: 'control,maintenance', WORKER_SLOTS: 'control:20' }),
         servers.worker({ WORKER_QUEUES: 'rows,scoring', POSTGRES_CONNECTIONS: '4', CLICKHOUSE_CONNECTIONS: '4' }),
@@ -89,7 +89,7 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
       for (const part of parts) expect((await part.end('SIGTERM')).exitCode).toBe(0);
     });
 
-    test('a build takes what is open once it is current, whoever began it', { timeout: 120_000 }, async () => {
+    test('a build takes what is open once it is current, whoever began it', { timeout: 600_000 }, async () => {
       const unversioned = servers.worker();
       await unversioned.start();
       const experiment = await started('open');

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 test.each(worstThings.map((one) => [one.name, one] as const))(
   '%s: no answer is a 5xx, and another caller finds what they log',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async (_, thing) => {
     const [bad, other] = [await newNeighbour(service, 'bad'), await newNeighbour(service, 'other')];
     const act = await prepareInProcess(thing, bad, { bigTraces: BIG_TRACES });

@@ -10,7 +10,7 @@ const CONCURRENCY = 20;
 describeWithServer('two apis and two workers over servers', postgresProgram, (postgres) =>
   describeWithServer('with Redis', redisProgram, (redis) => {
     test('each process and server is killed once amid a run: nothing is lost, nothing twice, no call beyond the concurrency', {
-      timeout: 120_000,
+      timeout: 600_000,
     }, async () => {
       const outcome = await randomKills({
         programs: { postgres, redis },

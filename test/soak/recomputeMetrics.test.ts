@@ -74,13 +74,13 @@ test('every value is computed, whatever is killed and when: those that are asked
   /** Kills at these counts of calls, then waits until every trace has its value. */
   const throughKills = async (calls: readonly { at: number; victim: 'service' | 'temporal' }[], traces: number) => {
     for (const { at, victim } of calls) {
-      await expect.poll(() => judge.requests.length, { timeout: 120_000, interval: 5 }).toBeGreaterThanOrEqual(at);
+      await expect.poll(() => judge.requests.length, { timeout: 240_000, interval: 5 }).toBeGreaterThanOrEqual(at);
       await kill(victim);
       const { url: apiUrl, apiKey } = service as ServiceProcess;
       client = new ServiceClient({ apiUrl, apiKey });
     }
     await expect
-      .poll(values, { timeout: 180_000, interval: 250 })
+      .poll(values, { timeout: 240_000, interval: 250 })
       .toEqual({ records: traces, scored: traces, states: new Set(['success']) });
   };
 

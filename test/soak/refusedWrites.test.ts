@@ -67,7 +67,7 @@ test('what a worker writes that was taken for dead is refused, and its spans do 
 });
 
 test('rows in flight of a deleted experiment are not written back, nor are results that its caller still has', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const [dataDir, runners] = [await folder(), await folder()];
   const [started, gate] = ['started.txt', 'gate'].map((name) => join(runners, name)) as [string, string];

@@ -6,7 +6,7 @@ import { serviceToKill } from '../support/serviceToKill.ts';
 const { file, module, start } = serviceToKill();
 
 test('SIGTERM does not wait for a row in the hands of a caller, who brings its result to the next start', {
-  timeout: 240_000,
+  timeout: 600_000,
 }, async () => {
   const { service, client } = await start();
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'caller' } });
@@ -52,7 +52,7 @@ async function amidSlowRow(name: string) {
   return { service, client, projectId, end: () => ended };
 }
 
-test('SIGTERM gives up a row of a module that takes long, and the next start runs it again', { timeout: 240_000 }, async () => {
+test('SIGTERM gives up a row of a module that takes long, and the next start runs it again', { timeout: 600_000 }, async () => {
   const { service, end } = await amidSlowRow('slow');
   await service.kill('SIGTERM');
   expect({ exitCode: service.child.exitCode, signal: service.child.signalCode, said: service.output() }).toEqual({
@@ -64,7 +64,7 @@ test('SIGTERM gives up a row of a module that takes long, and the next start run
   expect((await end()).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
 });
 
-test('SIGTERM gives up what a paused run still waits for', { timeout: 120_000 }, async () => {
+test('SIGTERM gives up what a paused run still waits for', { timeout: 600_000 }, async () => {
   const { service, client, projectId, end } = await amidSlowRow('waited');
   const [experiment] = await client.send<{ id: string }[]>(`/projects/${projectId}/experiments`);
   const path = `/projects/${projectId}/experiments/${experiment?.id}`;

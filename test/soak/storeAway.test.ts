@@ -12,7 +12,7 @@ const ROWS = 300;
 const AWAY_MS = 10_000;
 
 test('a record store that is killed and away for 10 s fails no row, loses none and repeats none', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'assay-away-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

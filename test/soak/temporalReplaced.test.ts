@@ -29,7 +29,7 @@ async function startEmptyTemporal(path: string, port: number) {
 }
 
 test('a Temporal server that is replaced by an empty one costs no run, and gets what it lacks', {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async () => {
   await using left = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'assay-temporal-'));
@@ -53,7 +53,7 @@ test('a Temporal server that is replaced by an empty one costs no run, and gets 
   temporal.kill('SIGKILL');
   temporal = await startEmptyTemporal(path, port);
   // The first ones may meet a connection that is not there again yet.
-  const after = await vi.waitFor(() => run('after', 3), { timeout: 60_000, interval: 200 });
+  const after = await vi.waitFor(() => run('after', 3), { timeout: 240_000, interval: 200 });
   expect(await after.end(120_000)).toMatchObject(completed(3));
   expect(await lost.end(120_000)).toMatchObject(completed(2_000));
 
@@ -65,7 +65,7 @@ test('a Temporal server that is replaced by an empty one costs no run, and gets 
   expect(job.spec.intervals).toMatchObject([{ every: 60_000 }]);
   await expect
     .poll(async () => (await client.workflow.count("AssayExperiment = 'after' AND AssayStatus = 'completed'")).count, {
-      timeout: 30_000,
+      timeout: 240_000,
     })
     .toBe(1);
 });
