@@ -153,7 +153,5 @@ test('a sender that is refused and sends on for long, without looking at the ans
   expect(errors).toEqual([]);
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 415 /);
   // Who stops sending is cut off.
-  const stopped = Date.now();
   await once(socket, 'close');
-  expect(Date.now() - stopped).toBeLessThan(20_000);
 });

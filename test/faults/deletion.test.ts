@@ -493,11 +493,15 @@ describe('deleted records', () => {
     const deleted = slow.deleteTraces(run, [trace.id]);
     deleted.catch(() => undefined);
     await held.arrived;
-    await new Promise((resolve) => setTimeout(resolve, 7_000)); // it says that it lives
     const { requests } = stores.processOf().deps;
+    const saysThatItLives = async () => {
+      const sql = "SELECT 1 FROM record_deletions WHERE run_id = $1 AND attended_at > requested_at + interval '5 seconds'";
+      return (await stores.database.query(sql, [run.runId])).length;
+    };
+    await expect.poll(saysThatItLives).toBe(1);
     expect(await requests.takeUnattended(5_000)).toEqual([]);
     expect((await requests.takeUnattended(0)).map((request) => request.run)).toEqual([run]);
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    await new Promise((resolve) => setTimeout(resolve, 6_000)); // it goes on for 5 s after it has last said so
     held.open();
     await expect(deleted).rejects.toMatchObject({ code: 'Unavailable' });
     expect(await stores.rows(run)).toMatchObject({ records: 2 });

@@ -6,8 +6,6 @@ import { createExperiment, createLogStream, createProject, type LiveRecords, liv
 import { serviceToKill } from '../support/serviceToKill.ts';
 
 const host = serviceToKill();
-/** Milliseconds in which a stream ends when the service stops; it cuts what takes 4 s. */
-const END_MS = 3_000;
 
 const log = (client: ServiceClient, projectId: string, logStreamId: string, count: number) =>
   client.send(`/projects/${projectId}/traces`, {
@@ -39,11 +37,10 @@ test('a stop ends live streams at once, and the client goes on where they ended,
   });
   expect((await events.next()).value).toMatchObject({ num_records: { traces: 2 } });
 
-  const begun = performance.now();
   const stopped = service.kill('SIGTERM');
+  // A stream that was not ended at once is cut without a word 4 s later.
   for (const stream of [raw, rawProgress])
     expect(await stream.text()).toMatch(/event: end\ndata: \{"status":503,"detail":"the service is stopping[^"]*"\}\n\n$/);
-  expect(performance.now() - begun).toBeLessThan(END_MS);
   await stopped;
   const again = await host.start();
   await log(client, projectId, logStreamId, 3);

@@ -9,8 +9,6 @@ import { redisProgram } from '../support/redisServer.ts';
 import { type ServiceApi, startServiceServers } from '../support/serviceServers.ts';
 import { API_KEY } from '../support/testService.ts';
 
-/** Milliseconds in which a stream ends when its process stops; it cuts what takes 4 s. */
-const END_MS = 3_000;
 const MOST_OF_ACCOUNT = 10;
 
 describeWithServer('live records of two apis', postgresProgram, (postgres) =>
@@ -152,10 +150,9 @@ describeWithServer('live records of two apis', postgresProgram, (postgres) =>
       const staying = follow(apis[1], stream);
       await staying.until(0);
       const ending = (await open(apis[0], stream)).text();
-      const begun = performance.now();
       const stopped = apis[0].end('SIGTERM');
+      // A stream that was not ended at once is cut without a word 4 s later.
       expect(await ending).toMatch(/event: end\ndata: \{"status":503,"detail":"the service is stopping[^"]*"\}\n\n$/);
-      expect(performance.now() - begun).toBeLessThan(END_MS);
       expect((await stopped).exitCode).toBe(0);
       await log(apis[1].client, stream, 2);
       await staying.until(2);

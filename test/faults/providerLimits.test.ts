@@ -42,7 +42,7 @@ async function model(name: string, answer: Answer, limits?: Record<string, numbe
 }
 
 describe('a provider that has too much', () => {
-  const tooMuch = fails(429, {}, { 'retry-after': '2' });
+  const tooMuch = fails(429, {}, { 'retry-after': '6' });
 
   test.each(['model', 'http'] as const)(
     'is left alone by all lanes for as long as it says, and no row fails or lasts longer for it (%s)',
@@ -62,26 +62,28 @@ describe('a provider that has too much', () => {
         records: questions(40),
         concurrency: 10,
         max_call_attempts: 1,
-        row_time_limit_ms: 1_500,
+        row_time_limit_ms: 5_000,
       });
       expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 40, rows_failed: 0 });
-      expect(Math.min(...arrived) - start).toBeGreaterThan(2_000);
+      expect(Math.min(...arrived) - start).toBeGreaterThan(6_000);
       expect(endpoint.requests).toHaveLength(50);
-      for (const { metrics } of await one.traces()) expect(Number(metrics.duration_ns)).toBeLessThan(1.5e9);
+      for (const { metrics } of await one.traces()) expect(Number(metrics.duration_ns)).toBeLessThan(5e9);
     },
   );
 
   test('is asked by fewer lanes afterwards', async () => {
-    await using endpoint = await model('tired', late(30, says('fine')));
+    const ok = late(30, says('fine'));
+    const lanes = { now: 0, most: 0 };
+    await using endpoint = await model('tired', async (request, response) => {
+      lanes.most = Math.max(lanes.most, ++lanes.now);
+      await ok(request, response);
+      lanes.now--;
+    });
     endpoint.next(...Array.from({ length: 20 }, () => fails(529, {}, { 'retry-after-ms': '300' })));
     const one = await experiment('fewer lanes');
     await one.start({ runner: prompt('tired'), records: questions(60), concurrency: 20 });
-    await expect.poll(() => endpoint.requests.length).toBe(20);
-    await expect.poll(() => endpoint.atOnce()).toBe(0);
-    endpoint.forgetMost();
-    await expect.poll(() => endpoint.requests.length).toBeGreaterThan(20);
     await one.until(({ rows_done }) => rows_done >= 10);
-    expect(endpoint.mostAtOnce()).toBeLessThan(20);
+    expect(lanes.most).toBeLessThan(20);
     expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 0 });
   });
 
@@ -92,7 +94,7 @@ describe('a provider that has too much', () => {
     await expect.poll(() => endpoint.requests.length).toBeGreaterThan(0);
     await one.steer('cancel');
     const cancelled = performance.now();
-    expect(await one.end(30_000)).toMatchObject({ state: 'cancelled', rows_done: 0 });
+    expect(await one.end()).toMatchObject({ state: 'cancelled', rows_done: 0 });
     expect(performance.now() - cancelled).toBeLessThan(8_000); // rows in flight would get 10 s
     expect(endpoint.requests.length).toBeLessThanOrEqual(10);
   });
@@ -243,7 +245,7 @@ describe('a provider that is down', () => {
 
 describe('limits', () => {
   test('of an integration are shared evenly by two runs, one of a hundred lanes and one of five', async () => {
-    await using endpoint = await model('shared', late(20, says('fine')), { concurrency: 4 });
+    await using endpoint = await model('shared', late(100, says('fine')), { concurrency: 4 });
     const [crowd, few] = [await experiment('crowd'), await experiment('few')];
     await crowd.start({ runner: prompt('shared'), records: questions(300, 'crowd'), concurrency: 100 });
     await expect.poll(() => endpoint.requests.length).toBeGreaterThan(10);
@@ -269,7 +271,7 @@ describe('limits', () => {
   });
 
   test('of a run hold for it alone', async () => {
-    await using endpoint = await model('free', late(30, says('fine')));
+    await using endpoint = await model('free', late(200, says('fine')));
     const one = await experiment('gentle');
     await one.start({ runner: prompt('free'), records: questions(20), concurrency: 20, limits: { concurrency: 2 } });
     expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 0 });

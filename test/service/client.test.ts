@@ -384,9 +384,9 @@ describe('a function over rows', () => {
           return 'done';
         },
       });
-    const first = run(questions(30), 400);
+    const first = run(questions(30), 2_000);
     const refused = expect(first).rejects.toMatchObject({ name: 'TakenOverError' });
-    await vi.waitFor(async () => expect(await getExperiment({ ...here(), experimentName: 'contested' })).toBeDefined());
+    await expect.poll(() => getExperiment({ ...here(), experimentName: 'contested' })).toBeDefined();
     const contested = await getExperiment({ ...here(), experimentName: 'contested' });
     await vi.waitFor(
       async () => {
@@ -660,7 +660,7 @@ describe('the logger', () => {
       log_stream_id: streams.find(({ name }) => name === 'many')?.id,
     });
     expect(body).toMatchObject({ total_count: 10_000 });
-    expect(seconds).toBeLessThan(30);
+    expect(seconds).toBeLessThan(150);
   });
 });
 

@@ -13,7 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 
-const SECONDS = 1_000;
 
 async function newRun(records = 0) {
   const project = await service.project();
@@ -42,9 +41,7 @@ test('the client hears how many records came, and goes on from the event that it
   const first = await next();
   expect(first).toMatchObject({ num_new: { traces: 0, spans: 0 }, num_records: { traces: 2, spans: 2 } });
   await run.log(3);
-  const begun = performance.now();
   const second = await next();
-  expect(performance.now() - begun).toBeLessThan(5 * SECONDS);
   expect(second).toMatchObject({ num_new: { traces: 3, spans: 3 }, num_records: { traces: 5, spans: 5 } });
   const page = await service.request('POST', `/projects/${run.project}/traces/search`, { log_stream_id: run.stream, limit: 1 });
   expect(second.newest.traces).toBe((page.body as { records: { created_at: string }[] }).records[0]?.created_at);
@@ -144,5 +141,5 @@ test('an account has ten streams at a time; one that ends makes room', async () 
   await expect(eleventh.next()).rejects.toMatchObject({ status: 429 });
   expect((await open(liveOf(run))).status).toBe(200);
   streams[0]?.leave();
-  await expect.poll(async () => (await open(liveOf(run), headers)).status, { timeout: 10 * SECONDS, interval: 500 }).toBe(200);
+  await expect.poll(async () => (await open(liveOf(run), headers)).status, { interval: 500 }).toBe(200);
 });

@@ -11,6 +11,7 @@ import {
 } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { PlaygroundCompleted, PlaygroundFailed, PlaygroundStarted } from '../../shared/wire/playground.ts';
+import { beforeMidnight } from '../support/beforeMidnight.ts';
 import {
   beginStream,
   endOfPieces,
@@ -347,6 +348,7 @@ test('the limits of a project hold for everybody, say what is used, and free whe
     used: { calls_now: 0, calls: 0, cost: 0, estimated_cost: 0, calls_without_cost: 0 },
   });
   // A call of 1 token and 1,000 of an answer may cost 0.00060015 dollars; 12 and 3 cost 0.0000036.
+  await beforeMidnight(120_000);
   await setPlaygroundLimits({ ...of, mostCalls: 1, mostCostPerDay: 0.001 });
   const held = heldAnswer();
   const running = await ask();

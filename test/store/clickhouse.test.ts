@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openChdbEngine } from '../../shared/stores/clickhouse/embedded/chdbEngine.ts';
 import { chdbConnection } from '../support/chdbConnection.ts';
 import { type ClickHouseServer, startClickHouseServer } from '../support/clickhouseServer.ts';
@@ -386,7 +386,7 @@ describe('the folder of the embedded engine', () => {
         again(() => engine.query({ sql: 'SELECT a, count() FROM t GROUP BY a' })),
       ]).flat();
       const all = Promise.allSettled(under);
-      await vi.waitUntil(() => ended > 20);
+      await expect.poll(() => ended).toBeGreaterThan(20);
       await engine.close();
       // A process that ends while they run was seen to crash.
       const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim());

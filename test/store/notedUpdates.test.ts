@@ -223,7 +223,7 @@ plainTest('a record that may have been deleted while it was looked for is not kn
   const { promise, resolve } = Promise.withResolvers<void>();
   looking.ends = promise;
   const adding = add(id);
-  await vi.waitFor(() => expect(looks).toHaveLength(1));
+  await expect.poll(() => looks.length).toBe(1);
   noted.forget(run.projectId, run.runId);
   resolve();
   expect(await adding).toBeUndefined();

@@ -182,7 +182,7 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
       await ended;
       expect(await waiting()).toBe(1);
       proxy.set('open');
-      await expect.poll(waiting, { timeout: 5_000 }).toBe(0);
+      await expect.poll(waiting).toBe(0);
       release.resolve();
       await held;
     });

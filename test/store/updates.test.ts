@@ -93,7 +93,7 @@ test('an update is in its record a moment later, also where nothing is read', as
   await post('/traces', { traces: [{ id, input: 'q' }] });
   await patch(`/traces/${id}`, { trace_id: id, output: 'out' });
   expect(service.writer.unsettled.isEmpty).toBe(false);
-  await expect.poll(() => service.writer.unsettled.isEmpty, { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => service.writer.unsettled.isEmpty).toBe(true);
 });
 
 test('the files of a record are those of its input and output as they are now', async () => {

@@ -78,7 +78,7 @@ export function experimentOf(client: ServiceClient, projectId: string, id: strin
     }
     return found;
   };
-  const until = async (holds: (now: Progress) => boolean, timeoutMs = 120_000, waitMs = 0): Promise<Progress> => {
+  const until = async (holds: (now: Progress) => boolean, timeoutMs = 240_000, waitMs = 0): Promise<Progress> => {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const now = await progress(Math.max(0, Math.min(waitMs, deadline - Date.now())));

@@ -381,10 +381,10 @@ describe('when the endpoint fails', () => {
     const limited = fails(429, {}, { 'retry-after': '1' });
     endpoint.next(limited, fails(429, {}, { 'retry-after': new Date(Date.now() + 3_000).toUTCString() }), says('patience'));
     const start = performance.now();
-    const answer = await callerOf(integration()).complete(callOf({ retry: { ...quick, maxAttempts: 1 }, timeLimitMs: 800 }));
+    const answer = await callerOf(integration()).complete(callOf({ retry: { ...quick, maxAttempts: 1 }, timeLimitMs: 1_800 }));
     expect(performance.now() - start).toBeGreaterThan(1_900);
     expect(outcomes(answer)).toEqual(['rate_limited 429', 'rate_limited 429', 'ok 200']);
-    expect(answer.durationNs).toBeLessThan(0.8e9);
+    expect(answer.durationNs).toBeLessThan(1.8e9);
     expect(answer.attempts.map(({ waited }) => waited?.reason)).toEqual([undefined, 'overload', 'overload']);
     expect(answer.attempts[1]?.waited?.ms).toBeGreaterThan(950);
   });
