@@ -267,6 +267,22 @@ describeConsole('the console by keys', (open) => {
     await isAt(page.getByLabel('E-mail'));
   });
 
+  test('a key right behind the end of one dialog opens the next', async () => {
+    const page = await pages.signedIn({ key: service.apiKey });
+    await page.goto(`${service.url}/console/p/${project.id}/records`);
+    await said(page, '8 traces');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor();
+    // All in one task, as keys come to a page that is slow.
+    await page.evaluate(`{
+      document.querySelector('dialog[open]').close();
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }));
+    }`);
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
   test('who clicks beside a menu has its button, who clicks on a control has that', async () => {
     const page = await pages.signedIn({ key: service.apiKey });
     await page.goto(`${service.url}/console/p/${project.id}/records`);

@@ -12,7 +12,8 @@ export function Helpers() {
   const [open, setOpen] = useState<'palette' | 'help'>();
   const projectId = useProjectId();
   const navigate = useNavigate();
-  const onClose = () => setOpen(undefined);
+  /** A dialog says that it is closed a moment later: by then a key may have opened the other. */
+  const onCloseOf = (closed: typeof open) => () => setOpen((now) => (now === closed ? undefined : now));
   useKeys({
     '?': () => setOpen('help'),
     'g p': () => void navigate({ to: '/' }),
@@ -46,8 +47,8 @@ export function Helpers() {
         ?
       </button>
       <Suspense>
-        {open === 'palette' && <Palette projectId={projectId} onClose={onClose} />}
-        {open === 'help' && <Help onClose={onClose} />}
+        {open === 'palette' && <Palette projectId={projectId} onClose={onCloseOf('palette')} />}
+        {open === 'help' && <Help onClose={onCloseOf('help')} />}
       </Suspense>
     </>
   );
