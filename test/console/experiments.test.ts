@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { approveExperiment, createExperiment, runExperiment } from '../../client/index.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { axeViolations, CHROMIUM, type ConsoleBrowser, consoleBrowser } from '../support/consoleBrowser.ts';
@@ -29,9 +29,11 @@ describeWithServer('the page of experiments', program, (executablePath) => {
       metrics: { is_right: index < right, duration_ns: 2.5e8, cost: 0.02, ...(index === 0 ? {} : { score: index / rows }) },
     }));
     await client.send(`${at}/traces`, { body: { experiment_id: id, traces, is_complete: true } });
-    await expect
-      .poll(async () => (await client.send<ExperimentResponse>(`${at}/experiments/${id}`)).aggregate_metrics.is_right)
-      .toBe(right / rows);
+    await vi.waitFor(
+      async () =>
+        expect((await client.send<ExperimentResponse>(`${at}/experiments/${id}`)).aggregate_metrics.is_right).toBe(right / rows),
+      { timeout: 240_000, interval: 200 },
+    );
     return id;
   }
 

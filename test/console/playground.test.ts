@@ -294,7 +294,14 @@ describeConsole('the playground', (open) => {
     await model(5).getByText('Finished', { exact: true }).waitFor();
     await page.reload();
     await page.getByRole('link', { name: 'Earlier calls' }).click();
-    await page.getByText('Where is Oslo?').first().waitFor();
+    // They are stored a moment after they have finished.
+    await expect
+      .poll(async () => {
+        await page.reload();
+        await page.getByRole('grid').or(page.getByText('Nothing is logged here yet')).first().waitFor();
+        return page.getByText('Where is Oslo?').count();
+      })
+      .toBeGreaterThan(0);
   });
 
   test('a call of tools in a conversation is asked again as it was, and pictures of a record are said to be text', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { approveExperiment, createExperiment, getExperiments } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentColumn, ExperimentFilterTree, ExperimentResponse } from '../../shared/wire/experiments.ts';
@@ -29,9 +29,11 @@ async function filled(name: string, rows: number, right: number, tags: Record<st
     metrics: { is_right: index < right, distance: index, cost: 0.5 },
   }));
   await client.send(`${at}/traces`, { body: { experiment_id: id, traces, is_complete: true } });
-  await expect
-    .poll(async () => (await client.send<ExperimentResponse>(`${at}/experiments/${id}`)).aggregate_metrics.is_right)
-    .toBe(right / rows);
+  await vi.waitFor(
+    async () =>
+      expect((await client.send<ExperimentResponse>(`${at}/experiments/${id}`)).aggregate_metrics.is_right).toBe(right / rows),
+    { timeout: 240_000, interval: 200 },
+  );
 }
 
 const leaf = (name: string, operator: string, value: unknown) => ({ filter: { name, operator, value } }) as ExperimentFilterTree;

@@ -13,7 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 
-
 async function newRun(records = 0) {
   const project = await service.project();
   const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'main' });
