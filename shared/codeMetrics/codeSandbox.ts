@@ -18,7 +18,8 @@ export interface CodeSandboxOptions extends SandboxLimits {
 
 /** The description that the code of a metric gives of itself. */
 const Description = z.object({
-  scoreType: z.enum(['bool', 'int', 'float', 'str']),
+  /** Null where the code does not say: its values are then of the types that they are. */
+  scoreType: z.enum(['bool', 'int', 'float', 'str']).nullable(),
   nodeTypes: z.array(z.string()).nullable(),
   aggregates: z.boolean(),
 });

@@ -202,7 +202,7 @@ class Loaded:
             returned = inspect.signature(self.scorer_fn).return_annotation
             named = {'bool': bool, 'int': int, 'float': float, 'str': str}
             returned = named.get(returned, returned) if isinstance(returned, str) else returned
-            return returned.__name__ if returned in (bool, int, float, str) else 'float'
+            return returned.__name__ if returned in (bool, int, float, str) else None
         given = given if isinstance(given, type) else given()
         if given not in (bool, int, float, str):
             raise Refused(f'score_type is {given!r}; it must be float, int, bool or str')
@@ -214,7 +214,9 @@ class Loaded:
 
 def fitting(value, score_type):
     given = type(value)
-    if score_type == 'bool' and given is bool or score_type == 'str' and given is str:
+    if score_type is None and given in (int, float):
+        return float(value)
+    if score_type in ('bool', None) and given is bool or score_type in ('str', None) and given is str:
         if given is str and len(value) > MAX_TEXT:
             raise Refused(f'scorer_fn gave a text of {len(value)} characters; at most {MAX_TEXT} are kept')
         return value
@@ -224,7 +226,7 @@ def fitting(value, score_type):
         if abs(value) > 2**53:
             raise Refused(f'scorer_fn gave a number of {len(str(abs(int(value))))} digits, which is too large')
         return int(value)
-    raise Refused(f'scorer_fn gave {repr(value)[:100]} of the type {given.__name__}; its score type is {score_type}')
+    raise Refused(f'scorer_fn gave {repr(value)[:100]} of the type {given.__name__}; its score type is {score_type or 'bool, int, float or str'}')
 
 
 def score(loaded, record):

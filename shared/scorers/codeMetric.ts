@@ -32,6 +32,32 @@ const forms: Record<CodeScoreType, Partial<Record<OutputType, Form>>> = {
 /** Output types that values of this type may have, its own first. */
 export const outputTypesOf = (scoreType: CodeScoreType): OutputType[] => Object.keys(forms[scoreType]) as OutputType[];
 
+/** The type of values of code that does not say it: one that suits the output type of its scorer. @param usual where there are several, or none */
+export function typeSuiting(outputType: OutputType, usual: CodeScoreType): CodeScoreType {
+  if (outputTypesOf(usual).includes(outputType)) return usual;
+  return (['bool', 'float', 'str'] as const).find((type) => outputTypesOf(type).includes(outputType)) ?? usual;
+}
+
+type Value = number | boolean | string;
+const typeNames = { boolean: 'bool', number: 'float', string: 'str' } as const;
+const nameOf = (value: Value) => typeNames[typeof value as keyof typeof typeNames];
+
+/** The type that fits all of these values; numbers where there are none. */
+export function typeOfValues(values: readonly Value[]): CodeScoreType {
+  const [first, ...others] = new Set(values.map(nameOf));
+  return first === undefined || others.length > 0 ? 'float' : first;
+}
+
+/** A value of code as one of its type, or why it is none. Code that says its type gives no others. */
+export function fitted(value: Value, scoreType: CodeScoreType): { value: Value } | { error: string } {
+  const isNumber = scoreType === 'float' || (scoreType === 'int' && Number.isInteger(Number(value)));
+  if (isNumber && typeof value !== 'string') return { value: Number(value) };
+  if (nameOf(value) === scoreType) return { value };
+  return {
+    error: `scorer_fn gave ${JSON.stringify(value).slice(0, 100)} of the type ${nameOf(value)}; its score type is ${scoreType}: annotate what it returns`,
+  };
+}
+
 /** Code that names them looks at what is below a record; it is read only then. */
 const LOOKS_BELOW = /\b(?:spans|traces)\b/;
 
@@ -65,7 +91,10 @@ export function codeMetric(
       const outcome = await runPython(code, recordForPython(record));
       if ('error' in outcome) return outcome;
       if ('none' in outcome) return { notApplicable: 'scorer_fn gave None' };
-      const { value, metadata } = outcome;
+      const { metadata } = outcome;
+      const fit = fitted(outcome.value, scoreType);
+      if ('error' in fit) return fit;
+      const { value } = fit;
       if (outputType === 'percentage' && typeof value === 'number' && (value < 0 || value > 1))
         return { error: `scorer_fn gave ${value}; a percentage is a fraction between 0 and 1` };
       return { value, ...(metadata === null ? {} : { metadata }) };

@@ -4,7 +4,7 @@ import { derivedId, newId } from '../identifiers/ids.ts';
 import type { ValidResult } from '../wire/codeScorers.ts';
 import type { OutputType } from '../wire/scorers.ts';
 import type { CreateLlmScorerVersionRequest, CreateLunaScorerVersionRequest } from '../wire/scorerVersions.ts';
-import { outputTypesOf } from './codeMetric.ts';
+import { outputTypesOf, typeSuiting } from './codeMetric.ts';
 import { fittingKinds } from './fittingKinds.ts';
 import { getOwnScorer, getScorer, notFound } from './manageScorers.ts';
 import { recordKind } from './resolveMetrics.ts';
@@ -149,17 +149,18 @@ export async function addCodeVersion(
         type: 'check',
       },
     ]);
-  const { scoreType } = described;
-  if (validated.score_type !== scoreType)
+  const given = described.scoreType ?? validated.score_type;
+  if (validated.score_type !== given)
     throw new RequestInvalid([
       {
         loc: ['body', 'validation_result'],
-        msg: `the code gives values of the type ${scoreType}, not ${validated.score_type}: hand in the result of this very code`,
+        msg: `the code gives values of the type ${given}, not ${validated.score_type}: hand in the result of this very code`,
         type: 'score_type',
       },
     ]);
+  const outputType = definition.output_type ?? definition.defaults?.output_type ?? (outputTypesOf(given)[0] as OutputType);
+  const scoreType = described.scoreType ?? typeSuiting(outputType, given);
   const suited = outputTypesOf(scoreType);
-  const outputType = definition.output_type ?? definition.defaults?.output_type ?? (suited[0] as OutputType);
   if (!suited.includes(outputType))
     throw new RequestInvalid([
       {

@@ -1,15 +1,13 @@
 import type { CodeSandbox } from '../codeMetrics/codeSandbox.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { newId } from '../identifiers/ids.ts';
-import type { CodeScoreType, OutputType } from '../wire/scorers.ts';
+import type { OutputType } from '../wire/scorers.ts';
 import { outputTypesOf } from './codeMetric.ts';
 import { type EnabledMetric, fromScorer, type RequiredMetric, recordKind, withRequired } from './resolveMetrics.ts';
 import { type CodeToCheck, checkCode } from './validateCode.ts';
 
-interface UnsavedCode extends Pick<CodeToCheck, 'code' | 'nodeTypes'> {
+interface UnsavedCode extends Pick<CodeToCheck, 'code' | 'nodeTypes' | 'scoreType'> {
   requires: readonly RequiredMetric[];
-  /** The type of its values, where its author names one. */
-  scoreType?: CodeScoreType | undefined;
 }
 
 /**
@@ -23,7 +21,12 @@ export async function unsavedCode(
   createdBy: string,
   signal: AbortSignal,
 ): Promise<EnabledMetric> {
-  const checked = await checkCode(sandbox, `user/${createdBy}`, { ...source, required: [], sample: undefined }, signal);
+  const checked = await checkCode(
+    sandbox,
+    `user/${createdBy}`,
+    { ...source, scoreType, required: [], sample: undefined },
+    signal,
+  );
   if (checked.result_type === 'invalid') throw refused('file', checked.error_message, 'code_invalid');
   const { score_type } = checked;
   if (scoreType !== undefined && scoreType !== score_type)

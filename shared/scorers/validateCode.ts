@@ -4,7 +4,8 @@ import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { MAX_CODE_BYTES, type ValidateRegisteredScorerResult } from '../wire/codeScorers.ts';
-import { NodeType } from '../wire/scorers.ts';
+import { type CodeScoreType, NodeType } from '../wire/scorers.ts';
+import { fitted, typeOfValues } from './codeMetric.ts';
 import { recordKind } from './resolveMetrics.ts';
 
 /** A check of code, and what came of it. */
@@ -33,6 +34,8 @@ export interface CodeToCheck {
   required: readonly string[];
   /** A record that the code scores, of each kind; without one it is loaded alone. */
   sample: { input: string; output: string } | undefined;
+  /** The type of its values, where the code does not say it; that of the values that it gives, or float, without it. */
+  scoreType?: CodeScoreType | undefined;
 }
 
 type Result = ValidateRegisteredScorerResult['result'];
@@ -43,7 +46,7 @@ const invalid = (error_message: string): Result => ({ result_type: 'invalid', er
 export async function checkCode(
   sandbox: Pick<CodeSandbox, 'describe' | 'score'>,
   owner: string,
-  { code, nodeTypes, required, sample }: CodeToCheck,
+  { code, nodeTypes, required, sample, scoreType }: CodeToCheck,
   signal: AbortSignal,
 ): Promise<Result> {
   const named = nodeTypes.map(unknownKind).find((problem) => problem !== undefined);
@@ -60,9 +63,15 @@ export async function checkCode(
     if ('error' in outcome) return invalid(`on the test record of the kind ${node_type}: ${outcome.error}`);
     test_scores.push({ node_type, score: 'value' in outcome ? outcome.value : null });
   }
+  const values = test_scores.flatMap(({ score }) => score ?? []);
+  const score_type = described.scoreType ?? scoreType ?? typeOfValues(values);
+  for (const value of values) {
+    const fit = fitted(value, score_type);
+    if ('error' in fit) return invalid(`on the test record: ${fit.error}`);
+  }
   return {
     result_type: 'valid',
-    score_type: described.scoreType,
+    score_type,
     scoreable_node_types: types,
     include_llm_credentials: false,
     chain_aggregation: null,

@@ -128,6 +128,12 @@ describe('the code of a metric', () => {
     const listed = await validated(length, [['scoreable_node_types', '["trace", "session"]']]);
     expect(listed.result?.result).toMatchObject({ scoreable_node_types: ['trace', 'session'], test_scores: [] });
     expect((await validated(length)).result?.result).toMatchObject({ scoreable_node_types: ['llm'] });
+    const silent = 'def scorer_fn(*, node_output, **kwargs):\n    return node_output.startswith("H")';
+    expect((await validated(silent, sample)).result?.result).toMatchObject({
+      score_type: 'bool',
+      test_scores: [{ score: true }],
+    });
+    expect((await validated(silent)).result?.result).toMatchObject({ score_type: 'float' });
     // As Python writes lists that are absent.
     const none: [string, string][] = [
       ['scoreable_node_types', 'None'],
@@ -326,6 +332,36 @@ def scorer_fn(*, step_object, dataset_variables, **kwargs) -> float:
       return (body as { aggregate_metric_counts: Record<string, object> | null }).aggregate_metric_counts?.[picky.id];
     };
     await expect.poll(counts, { timeout: LONG, interval: 500 }).toMatchObject({ values: 2, not_applicable: 1, failed: 2 });
+  });
+
+  test('that does not say its type has values that suit its output type', async () => {
+    const { id: projectId } = await service.project();
+    const silent =
+      "def scorer_fn(*, step_object, **kwargs):\n    return {'yes': True, 'no': False}.get(step_object.output, 'odd')";
+    const [truth, label, number] = [
+      await metric(silent, 'trace', { output_type: 'boolean' }),
+      await metric(silent.replace('True', "'up'").replace('False', "'down'"), 'trace', { output_type: 'categorical' }),
+      await metric(silent),
+    ] as const;
+    const described = async (id: string) =>
+      ((await service.request('GET', `/scorers/${id}`)).body as { default_version: object }).default_version;
+    expect(await described(truth.id)).toMatchObject({ output_type: 'boolean', registered_scorer: { score_type: 'bool' } });
+    expect(await described(label.id)).toMatchObject({ output_type: 'categorical', registered_scorer: { score_type: 'str' } });
+    expect(await described(number.id)).toMatchObject({ output_type: 'discrete', registered_scorer: { score_type: 'float' } });
+    const { experiment } = await runExperiment<string, string>({
+      ...{ client, projectId, experimentName: 'silent', dataset: ['yes', 'no', 'odd'].map((input) => ({ input })) },
+      function: (input: string) => input,
+      metrics: [truth.name, label.name, number.name],
+    });
+    const odd = (type: string) => `scorer_fn gave "odd" of the type str; its score type is ${type}: annotate what it returns`;
+    for (const [{ id }, values] of [
+      [truth, { yes: true, no: false, odd: odd('bool') }],
+      [label, { yes: 'up', no: 'down', odd: 'odd' }],
+      [number, { yes: 1, no: 0, odd: odd('float') }],
+    ] as const)
+      await expect
+        .poll(() => valuesOf(projectId, { experiment_id: experiment.id }, id), { timeout: LONG, interval: 500 })
+        .toEqual(values);
   });
 
   test('sums up the values of an experiment by its own function', async () => {
