@@ -373,6 +373,7 @@ describeConsole('the form that starts an experiment', (open) => {
     });
     await show(`?dataset=${bare.id}&prompt=${prompt.id}`);
     await page.getByLabel('Find a metric').fill('exact');
+    await page.getByLabel('Find a metric').press('Enter'); // which starts nothing
     await page.getByText('needs a reference: the dataset has no column').first().waitFor();
     await page.getByRole('checkbox', { name: /^Exact match/i }).check();
     await page.getByText('1 of 1 sampled rows get no value: the row has no reference output').waitFor();

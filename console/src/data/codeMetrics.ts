@@ -19,6 +19,8 @@ import { send } from './service.ts';
 export interface UnsavedCode {
   code: string;
   kinds: readonly string[];
+  /** Metrics whose values it gets. */
+  required: readonly string[];
 }
 
 /** The source of a version. */
@@ -32,10 +34,11 @@ const BETWEEN_ASKING_MS = 300;
 /** Milliseconds: the service itself waits for no value after 90 seconds. */
 const TIMEOUT_MS = 120_000;
 
-function formOf({ code, kinds }: UnsavedCode, more: Record<string, string>): FormData {
+function formOf({ code, kinds, required }: UnsavedCode, more: Record<string, string>): FormData {
   const form = new FormData();
   form.append('file', new Blob([code], { type: 'text/x-python' }), 'scorer.py');
   form.append('scoreable_node_types', JSON.stringify(kinds));
+  form.append('required_scorers', JSON.stringify(required));
   for (const [part, text] of Object.entries(more)) form.append(part, text);
   return form;
 }

@@ -4,17 +4,19 @@ import { type CodeDraft, codeTypes, takesDirection } from './codeDraft.ts';
 import styles from './Judge.module.css';
 import { KindsField } from './KindsField.tsx';
 import { ChoiceField, NameFields } from './MetricFields.tsx';
+import { RequiredField } from './RequiredField.tsx';
 
 interface Props {
   draft: CodeDraft;
   onDraft(draft: CodeDraft): void;
-  /** A new metric says here what holds for all its versions. */
-  isNew: boolean;
+  /** The project of a new metric, which says here what holds for all its versions. */
+  newIn: string | undefined;
 }
 
 /** The fields of a metric of code. */
-export function CodeForm({ draft, onDraft, isNew }: Props) {
+export function CodeForm({ draft, onDraft, newIn }: Props) {
   const id = useId();
+  const isNew = newIn !== undefined;
   const set = (changed: Partial<CodeDraft>) => onDraft({ ...draft, ...changed });
   return (
     <>
@@ -57,6 +59,16 @@ export function CodeForm({ draft, onDraft, isNew }: Props) {
         </div>
       )}
       <KindsField kinds={draft.kinds} onKinds={(kinds) => set({ kinds })} />
+      {isNew && (
+        <RequiredField
+          projectId={newIn}
+          kinds={draft.kinds}
+          required={draft.required ?? []}
+          onRequired={(required) => set({ required })}
+        >
+          The code finds them in <code>required_scores</code> by their names.
+        </RequiredField>
+      )}
     </>
   );
 }

@@ -27,7 +27,7 @@ export function CodeVersionEditor({ metric, draft, newest, onDraft }: Props) {
       onEnd={() => onDraft(undefined)}
       tryOut={<CodeTryOut {...{ projectId, draft, chosen: address }} />}
     >
-      <CodeForm draft={draft} onDraft={onDraft} isNew={false} />
+      <CodeForm draft={draft} onDraft={onDraft} newIn={undefined} />
     </VersionEditor>
   );
 }

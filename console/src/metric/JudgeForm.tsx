@@ -4,24 +4,25 @@ import { type JudgeDraft, judgedTypes, takesDirection, takesLabels, takesRange }
 import { KindsField } from './KindsField.tsx';
 import { ChoiceField, NameFields } from './MetricFields.tsx';
 import { PromptField } from './PromptField.tsx';
+import { RequiredField } from './RequiredField.tsx';
 
 interface Props {
   draft: JudgeDraft;
   onDraft(draft: JudgeDraft): void;
-  /** A new judge is named here; a version has the name of its judge. */
-  isNew: boolean;
+  /** The project of a new judge, which says here what a version has from its judge. */
+  newIn: string | undefined;
   /** The model that judges where none is named. */
   usualModel: string | null | undefined;
 }
 
 /** The fields of a judge. */
-export function JudgeForm({ draft, onDraft, isNew, usualModel }: Props) {
+export function JudgeForm({ draft, onDraft, newIn, usualModel }: Props) {
   const set = (changed: Partial<JudgeDraft>) => onDraft({ ...draft, ...changed });
   const type = draft.outputType;
   return (
     <>
-      <NameFields draft={draft} isNew={isNew} onChange={set} />
-      <PromptField value={draft.prompt} onChange={(prompt) => set({ prompt })} />
+      <NameFields draft={draft} isNew={newIn !== undefined} onChange={set} />
+      <PromptField value={draft.prompt} required={draft.required ?? []} onChange={(prompt) => set({ prompt })} />
       <div className={styles.fields}>
         <ChoiceField
           label="It answers"
@@ -79,6 +80,16 @@ export function JudgeForm({ draft, onDraft, isNew, usualModel }: Props) {
         </label>
       )}
       <KindsField kinds={draft.kinds} onKinds={(kinds) => set({ kinds })} />
+      {newIn !== undefined && (
+        <RequiredField
+          projectId={newIn}
+          kinds={draft.kinds}
+          required={draft.required ?? []}
+          onRequired={(required) => set({ required })}
+        >
+          The judge is shown them, and the prompt may name one: <code>{'{{required_scores.its name}}'}</code>.
+        </RequiredField>
+      )}
     </>
   );
 }

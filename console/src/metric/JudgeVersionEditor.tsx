@@ -28,7 +28,7 @@ export function JudgeVersionEditor({ metric, draft, newest, onDraft }: Props) {
       onEnd={() => onDraft(undefined)}
       tryOut={<JudgeTryOut {...{ projectId, draft, chosen: address }} />}
     >
-      <JudgeForm draft={draft} onDraft={onDraft} isNew={false} usualModel={usual?.model} />
+      <JudgeForm draft={draft} onDraft={onDraft} newIn={undefined} usualModel={usual?.model} />
     </VersionEditor>
   );
 }

@@ -24,6 +24,12 @@ export function MetricFacts({ metric, projectId }: { metric: Metric; projectId: 
         </dd>
         <dt>Needs</dt>
         <dd>{needs.length > 0 ? needs.join(', ') : 'nothing else'}</dd>
+        {metric.required_scorers && metric.required_scorers.length > 0 && (
+          <>
+            <dt>Uses values of</dt>
+            <dd>{metric.required_scorers.join(', ')}</dd>
+          </>
+        )}
         <dt>Gives</dt>
         <dd>{[givesText(metric) ?? UNKNOWN, directionText(metric)].filter(Boolean).join(', ')}</dd>
         <dt>Looks at</dt>

@@ -30,7 +30,7 @@ export function NewCodeMetricPage() {
       help={<DraftByModel kind={draft.kinds[0]} onCode={(code) => setDraft({ ...draft, code })} />}
       tryOut={<CodeTryOut {...{ projectId, draft, chosen }} />}
     >
-      <CodeForm draft={draft} onDraft={setDraft} isNew />
+      <CodeForm draft={draft} onDraft={setDraft} newIn={projectId} />
     </NewMetricPage>
   );
 }

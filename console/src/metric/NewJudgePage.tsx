@@ -4,7 +4,7 @@ import { createJudge, defaultJudgeQuery } from '../data/metrics.ts';
 import { useDraft } from '../parts/useDraft.ts';
 import { JudgeForm } from './JudgeForm.tsx';
 import { JudgeTryOut } from './JudgeTryOut.tsx';
-import { emptyJudge, type JudgeDraft, scorerOf, versionOf } from './judgeDraft.ts';
+import { emptyJudge, type JudgeDraft, requiredOf, scorerOf, versionOf } from './judgeDraft.ts';
 import { NewMetricPage } from './NewMetricPage.tsx';
 
 const from = '/signed in/p/$projectId/metrics/new';
@@ -15,7 +15,10 @@ export function NewJudgePage() {
   const chosen = useSearch({ from });
   const { data: usual } = useQuery(defaultJudgeQuery(projectId));
   const [draft = emptyJudge, setDraft] = useDraft<JudgeDraft>(`new judge ${projectId}`);
-  const save = () => createJudge(projectId, { name: draft.name.trim(), ...scorerOf(draft) }, versionOf(draft));
+  const save = () => {
+    const fixed = { name: draft.name.trim(), required_scorers: requiredOf(draft) };
+    return createJudge(projectId, { ...fixed, ...scorerOf(draft) }, versionOf(draft));
+  };
   return (
     <NewMetricPage
       title="New judge"
@@ -31,7 +34,7 @@ export function NewJudgePage() {
       }}
       tryOut={<JudgeTryOut {...{ projectId, draft, chosen }} />}
     >
-      <JudgeForm draft={draft} onDraft={setDraft} isNew usualModel={usual?.model} />
+      <JudgeForm draft={draft} onDraft={setDraft} newIn={projectId} usualModel={usual?.model} />
     </NewMetricPage>
   );
 }

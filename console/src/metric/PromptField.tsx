@@ -5,19 +5,23 @@ import styles from './Judge.module.css';
 
 interface Props {
   value: string;
+  /** Metrics whose values the judge is shown. */
+  required: readonly string[];
   onChange(text: string): void;
 }
 
-const all = Object.entries(judgePlaceholders);
+const ofRecords = Object.entries(judgePlaceholders).map(([name, { shows }]) => ({ name, shows }));
 
 /** The field of a judge's prompt. Placeholders are completed behind two braces; the arrows choose, Tab or Enter takes. */
-export function PromptField({ value, onChange }: Props) {
+export function PromptField({ value, required, onChange }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [caret, setCaret] = useState<number>();
   const [chosen, setChosen] = useState(0);
   const id = useId();
-  const written = caret === undefined ? undefined : /\{\{\s*(\w*)$/.exec(value.slice(0, caret))?.[1];
-  const options = written === undefined ? [] : all.filter(([name]) => name.startsWith(written.toLowerCase()));
+  // Names of metrics may have spaces.
+  const written = caret === undefined ? undefined : /\{\{\s*([^{}\n]*)$/.exec(value.slice(0, caret))?.[1];
+  const all = [...required.map((name) => ({ name: `required_scores.${name}`, shows: `the value of ${name}` })), ...ofRecords];
+  const options = written === undefined ? [] : all.filter(({ name }) => name.toLowerCase().startsWith(written.toLowerCase()));
   const look = () => {
     setCaret(field.current?.selectionStart);
     setChosen(0);
@@ -36,7 +40,7 @@ export function PromptField({ value, onChange }: Props) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (options.length === 0) return;
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    const name = options[chosen]?.[0];
+    const name = options[chosen]?.name;
     if (step !== 0) {
       const next = (chosen + step + options.length) % options.length;
       setChosen(next);
@@ -70,7 +74,7 @@ export function PromptField({ value, onChange }: Props) {
       />
       {options.length > 0 && (
         <div id={id} role="listbox" aria-label="Placeholders" tabIndex={-1} className={styles.options}>
-          {options.map(([name, { shows }], index) => (
+          {options.map(({ name, shows }, index) => (
             <div
               key={name}
               id={`${id}-${index}`}

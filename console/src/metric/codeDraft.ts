@@ -10,6 +10,8 @@ export interface CodeDraft {
   outputType: '' | (typeof codeTypes)[number];
   direction: '' | 'higher' | 'lower';
   kinds: string[];
+  /** Metrics whose values it gets. They hold for all versions. */
+  required?: readonly string[] | undefined;
   /** The number of the version that it was made of. */
   base?: number | undefined;
 }
@@ -32,20 +34,22 @@ export const draftOfCode = (metric: Metric, version: MetricVersion, code: string
   name: metric.name,
   code,
   kinds: [...(version.scoreable_node_types ?? [])],
+  required: metric.required_scorers ?? [],
   base: version.version,
 });
 
 /** The fields that all versions share. */
-export const scorerOfCode = ({ name, description, outputType, direction }: CodeDraft): NewJudge => ({
+export const scorerOfCode = ({ name, description, outputType, direction, required }: CodeDraft): NewJudge => ({
   name: name.trim(),
   description: description.trim(),
   output_type: outputType || null,
   direction: takesDirection(outputType) ? direction || null : null,
+  required_scorers: [...(required ?? [])],
 });
 
 /** Texts have none that is better. */
 export const takesDirection = (type: CodeDraft['outputType']): boolean => type !== 'categorical' && type !== 'freeform';
 
-export const unsavedOf = ({ code, kinds }: CodeDraft): UnsavedCode => ({ code, kinds });
+export const unsavedOf = ({ code, kinds, required = [] }: CodeDraft): UnsavedCode => ({ code, kinds, required });
 
 export const isBlankCode = ({ code, kinds }: CodeDraft): boolean => code.trim() === '' || kinds.length === 0;

@@ -24,6 +24,8 @@ export interface JudgeDraft {
   kinds: string[];
   judges: number;
   explains: boolean;
+  /** Metrics whose values it is shown. They hold for all versions. */
+  required?: readonly string[] | undefined;
   /** Parts beside the prompt of the version that it was made of, such as examples. */
   template?: z.output<typeof ChainPollTemplate> | null | undefined;
   inputType?: MetricVersion['input_type'];
@@ -65,6 +67,7 @@ export function draftOf(metric: Metric, version: MetricVersion): JudgeDraft {
     kinds: [...(version.scoreable_node_types ?? [])],
     judges: version.num_judges ?? 1,
     explains: version.cot_enabled ?? true,
+    required: metric.required_scorers ?? [],
     template: version.chain_poll_template,
     inputType: version.input_type,
     base: version.version,
@@ -91,7 +94,10 @@ const modelsOf = ({ models }: JudgeDraft): string[] =>
     .map((model) => model.trim())
     .filter(Boolean);
 
-/** The fields that all versions of the judge share. */
+/** The metrics whose values it is shown, which stay as they are when it is created. */
+export const requiredOf = ({ required }: JudgeDraft): string[] => [...(required ?? [])];
+
+/** The fields that all versions of the judge share, and that can be changed. */
 export const scorerOf = (draft: JudgeDraft): Omit<NewJudge, 'name'> => ({
   description: draft.description.trim(),
   output_type: draft.outputType,
@@ -130,6 +136,7 @@ export const unsavedOf = (draft: JudgeDraft): UnsavedJudge => ({
     input_type: draft.inputType ?? null,
     range: rangeOf(draft),
     categories: labelsOf(draft),
+    required_scorers: requiredOf(draft),
   },
 });
 

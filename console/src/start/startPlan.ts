@@ -5,6 +5,7 @@ import type { Dataset } from '../data/datasets.ts';
 import type { Metric } from '../data/metrics.ts';
 import type { Prompt, PromptVersion } from '../data/prompts.ts';
 import type { EstimateBody, StartBodies } from '../data/start.ts';
+import { metricReferences } from '../metrics/metricReferences.ts';
 import { settingFields } from '../prompt/settingFields.ts';
 import { DEFAULT_CONCURRENCY, type StartDraft } from './startDraft.ts';
 
@@ -115,7 +116,7 @@ export function planOf(draft: StartDraft, chosen: Chosen): { plan: Plan | undefi
     module: draft.runner === 'module' ? draft.module.trim() : undefined,
     rows,
     trials: trials === 1 ? undefined : trials,
-    metrics: scorers.length > 0 ? scorers.map((one) => nameIn(chosen.scorers, one)) : undefined,
+    metrics: scorers.length > 0 ? namesOf(scorers, chosen.scorers) : undefined,
     concurrency: number('concurrency', draft.concurrency, 1, 1_000) ?? DEFAULT_CONCURRENCY,
     rowTimeLimitMs: draft.rowSeconds === '' ? undefined : Math.round(seconds * 1_000),
     maxCallAttempts: number('attempts', draft.attempts, 1, 100),
@@ -176,12 +177,10 @@ function settingsOf({ settings }: StartDraft, version: PromptVersion): Record<st
   return changed.length > 0 ? { ...version.settings, ...Object.fromEntries(changed) } : undefined;
 }
 
-/** Names a metric in code: by its name where no other one has it, else by its id. */
-const nameIn = (all: readonly Metric[], { id, name }: Metric): string => {
-  const key = name.toLowerCase();
-  const named = all.filter((one) => [one.name, one.label, one.metric_name ?? ''].some((other) => other.toLowerCase() === key));
-  return named.length === 1 ? name : id;
-};
+function namesOf(scorers: readonly Metric[], all: readonly Metric[]): string[] {
+  const references = metricReferences(all);
+  return scorers.map(({ id }) => references.get(id) ?? id);
+}
 
 const datasetOf = ({ options }: Plan) => ({ dataset_id: options.dataset.id, version_index: options.dataset.versionIndex });
 const scorersOf = ({ scorers }: Plan) => scorers.map(({ id, name, scorer_type }) => ({ id, name, scorer_type }));
