@@ -160,6 +160,12 @@ const newCodeMetric = createRoute({
   component: lazyRouteComponent(() => import('./metric/NewCodeMetricPage.tsx'), 'NewCodeMetricPage'),
 });
 
+const newCheck = createRoute({
+  getParentRoute: () => project,
+  path: 'metrics/new-check',
+  component: lazyRouteComponent(() => import('./metric/NewCheckPage.tsx'), 'NewCheckPage'),
+});
+
 const metric = createRoute({
   getParentRoute: () => project,
   path: 'metrics/$metricId',
@@ -285,6 +291,7 @@ export const router = createRouter({
         playground,
         newJudge,
         newCodeMetric,
+        newCheck,
         metric,
         elsewhereInProject,
       ]),

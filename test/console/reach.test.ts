@@ -300,6 +300,16 @@ describeConsole('what opens on the pages of the console', (open) => {
       },
     ],
     [
+      'a new check',
+      () => `/p/${project.id}/metrics/new-check`,
+      (page) => page.getByRole('heading', { name: 'New check' }).waitFor(),
+      async (page) => {
+        await page.getByLabel('It is true where').selectOption('the agent took the expected steps');
+        await page.getByLabel('Expected steps are').selectOption('the same of all records');
+        await press('Add a step')(page);
+      },
+    ],
+    [
       'a built-in metric',
       () => `/p/${project.id}/metrics/${builtinIdOf('exact_match')}`,
       (page) => page.getByText('Name in filters').waitFor(),

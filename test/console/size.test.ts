@@ -31,6 +31,7 @@ test.each([
   'metrics/MetricsPage',
   'metric/MetricPage',
   'metric/NewJudgePage',
+  'metric/NewCheckPage',
   'queues/QueuesPage',
   'queue/QueuePage',
   'settings/SettingsLayout',

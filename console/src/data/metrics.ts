@@ -88,6 +88,14 @@ export async function createJudge(projectId: string, scorer: NewJudge, version: 
   return id;
 }
 
+/** Makes a check, which has no versions. @returns its id */
+export async function createCheck(projectId: string, scorer: NewJudge): Promise<string> {
+  const body = { ...scorer, scorer_type: 'code', project_ids: [projectId] };
+  const { id } = await send<Metric>('/scorers', { body, repeatable: false });
+  await metricsChanged();
+  return id;
+}
+
 /** Adds a version, which becomes the default, and changes what the judge says of all its versions. @returns its number */
 export async function addJudgeVersion(id: string, scorer: ChangedJudge, version: NewJudgeVersion): Promise<number> {
   await send(`/scorers/${id}`, { method: 'PATCH', body: scorer });

@@ -13,6 +13,7 @@ import { LoadingNote } from '../parts/notes.tsx';
 import { Tabs } from '../parts/Tabs.tsx';
 import { Time } from '../parts/Time.tsx';
 import { useTitle } from '../parts/useTitle.ts';
+import { CheckText } from './CheckText.tsx';
 import { CodeText } from './CodeText.tsx';
 import { JudgeText } from './JudgeText.tsx';
 import { MetricFacts } from './MetricFacts.tsx';
@@ -66,6 +67,7 @@ const isCode = ({ scorer_type, check }: Metric): boolean => scorer_type === 'cod
 
 function About({ metric, facts }: { metric: Metric; facts: ReactNode }) {
   if (metric.scorer_type === 'llm') return <JudgeText metric={metric} facts={facts} />;
+  if (metric.check) return <CheckText metric={metric} check={metric.check} facts={facts} />;
   return isCode(metric) ? <CodeText metric={metric} facts={facts} /> : facts;
 }
 

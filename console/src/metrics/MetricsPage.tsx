@@ -60,6 +60,9 @@ export function MetricsPage() {
         />
         {mayMake && (
           <>
+            <Link to="/p/$projectId/metrics/new-check" params={{ projectId }} search={{}} className={own.make}>
+              New check
+            </Link>
             <Link to="/p/$projectId/metrics/new-code" params={{ projectId }} search={{}} className={own.make}>
               New code metric
             </Link>

@@ -28,6 +28,7 @@ export const kindWords: Record<MetricKind, string> = { judge: 'Judge', code: 'Co
 /** How it computes, with who made it. */
 export const kindText = (metric: Metric): string => {
   if (metric.scorer_type === 'preset') return kindWords[kindOf(metric)];
+  if (metric.check) return 'Own check';
   return { llm: 'Own judge', code: 'Own code', luna: 'Own tuned model' }[metric.scorer_type];
 };
 
