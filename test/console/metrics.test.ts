@@ -334,6 +334,29 @@ describeConsole('metrics', (open) => {
     expect(await row(name).count()).toBe(0);
   });
 
+  test('a judge that sees is tried with the images of a record, and a new version takes its sight away', async () => {
+    const image = 'data:image/png;base64,Y2F0';
+    await project.log([{ name: 'drawn', input: 'Draw a cat', output: `Here: ${image}` }]);
+    const name = `seeing ${newId()}`;
+    await page.goto(`${catalogue()}/new`);
+    await field('Name').fill(name);
+    await field('What the judge is asked').fill('Does {{output}} show a cat?');
+    await field('Model').fill(model);
+    await field('It sees images').check();
+    await button('Try it').click();
+    await said('1 of 1 samples have a value.');
+    expect(endpoint.requests.at(-1)?.text).toContain(JSON.stringify({ type: 'image_url', image_url: { url: image } }));
+    await button('Save the judge').click();
+    await page.getByRole('definition').filter({ hasText: 'the images of the record' }).waitFor();
+    const stored = async () => (await service.request('GET', `/scorers/${page.url().split('/').at(-1)}`)).body;
+    expect(await stored()).toMatchObject({ name, multimodal_capabilities: ['vision'] });
+    await button('Write a new version').click();
+    await field('It sees images').uncheck();
+    await button('Save as version 2').click();
+    await said('Saved as version 2');
+    expect(await stored()).toMatchObject({ multimodal_capabilities: [] });
+  });
+
   test('a range with one end is not saved as none, nor a judge that looks at nothing', async () => {
     await page.goto(`${catalogue()}/new`);
     await field('Name').fill(`graded ${newId()}`);

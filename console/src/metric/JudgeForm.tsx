@@ -1,6 +1,6 @@
 import { outputWords } from '../metrics/metricText.ts';
 import styles from './Judge.module.css';
-import { type JudgeDraft, judgedTypes, takesDirection, takesLabels, takesRange } from './judgeDraft.ts';
+import { type JudgeDraft, judgedTypes, seesImages, takesDirection, takesLabels, takesRange, withSight } from './judgeDraft.ts';
 import { KindsField } from './KindsField.tsx';
 import { ChoiceField, NameFields } from './MetricFields.tsx';
 import { PromptField } from './PromptField.tsx';
@@ -71,6 +71,10 @@ export function JudgeForm({ draft, onDraft, newIn, usualModel }: Props) {
         <label className={styles.check}>
           <input type="checkbox" checked={draft.explains} onChange={(event) => set({ explains: event.target.checked })} />
           It explains its answer
+        </label>
+        <label className={styles.check}>
+          <input type="checkbox" checked={seesImages(draft)} onChange={(event) => set(withSight(draft, event.target.checked))} />
+          It sees images
         </label>
       </div>
       {takesLabels(type) && (

@@ -38,6 +38,12 @@ export function MetricFacts({ metric, projectId }: { metric: Metric; projectId: 
           <>
             <dt>Judge calls</dt>
             <dd>{countText(calls)} for each record</dd>
+            {metric.multimodal_capabilities?.includes('vision') && (
+              <>
+                <dt>Sees</dt>
+                <dd>the images of the record</dd>
+              </>
+            )}
             <dt>Model</dt>
             <dd>{version?.model_names?.join(', ') ?? version?.model_name ?? 'the default judge, or the model of the run'}</dd>
           </>

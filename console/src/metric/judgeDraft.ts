@@ -6,6 +6,7 @@ import type { RecordKind } from '../data/records.ts';
 import { outputWords } from '../metrics/metricText.ts';
 
 export type JudgedType = keyof typeof outputWords;
+type Capability = NonNullable<Metric['multimodal_capabilities']>[number];
 export const judgedTypes = Object.keys(outputWords) as JudgedType[];
 
 /** A judge, or a version of one, that is being written: kept in the tab until it is saved. */
@@ -24,6 +25,8 @@ export interface JudgeDraft {
   kinds: string[];
   judges: number;
   explains: boolean;
+  /** `vision` of one that is shown the images of a record. */
+  capabilities?: readonly Capability[] | undefined;
   /** Metrics whose values it is shown. They hold for all versions. */
   required?: readonly string[] | undefined;
   /** Parts beside the prompt of the version that it was made of, such as examples. */
@@ -67,6 +70,7 @@ export function draftOf(metric: Metric, version: MetricVersion): JudgeDraft {
     kinds: [...(version.scoreable_node_types ?? [])],
     judges: version.num_judges ?? 1,
     explains: version.cot_enabled ?? true,
+    capabilities: metric.multimodal_capabilities ?? [],
     required: metric.required_scorers ?? [],
     template: version.chain_poll_template,
     inputType: version.input_type,
@@ -105,7 +109,17 @@ export const scorerOf = (draft: JudgeDraft): Omit<NewJudge, 'name'> => ({
   range: rangeOf(draft),
   categories: labelsOf(draft),
   scoreable_node_types: draft.kinds,
+  multimodal_capabilities: capabilitiesOf(draft),
 });
+
+export const seesImages = ({ capabilities }: JudgeDraft): boolean => capabilities?.includes('vision') ?? false;
+
+/** The draft as it is with sight, or without. */
+export const withSight = ({ capabilities = [] }: JudgeDraft, sees: boolean): Pick<JudgeDraft, 'capabilities'> => ({
+  capabilities: [...capabilities.filter((one) => one !== 'vision'), ...(sees ? (['vision'] as const) : [])],
+});
+
+const capabilitiesOf = ({ capabilities }: JudgeDraft): Capability[] => [...(capabilities ?? [])];
 
 const templateOf = ({ template, prompt }: JudgeDraft) => ({ ...template, template: prompt });
 
@@ -137,6 +151,7 @@ export const unsavedOf = (draft: JudgeDraft): UnsavedJudge => ({
     range: rangeOf(draft),
     categories: labelsOf(draft),
     required_scorers: requiredOf(draft),
+    multimodal_capabilities: capabilitiesOf(draft),
   },
 });
 
