@@ -75,7 +75,7 @@ async function longestTrace(clickhouse: ClickHouse, { projectId, runId }: Run): 
 
 /** The text of the answer. */
 function outlineOf(clickhouse: ClickHouse, projectId: string, traceId: string): () => Promise<string> {
-  const reads = { ...clickHouseRecordReads(clickhouse), annotations: async () => new Map() };
+  const reads = { ...clickHouseRecordReads(clickhouse), annotations: async () => new Map(), files: async () => new Map() };
   const reader = clickhouseRecordReader(clickhouse);
   return async () => JSON.stringify(await traceOutline({ reader, reads }, projectId, traceId));
 }

@@ -197,6 +197,7 @@ interface Searching {
 const readsOf = (clickhouse: ClickHouse, code: Pick<Searching, 'clickHouseRecordReads'>): RecordReads => ({
   ...code.clickHouseRecordReads(clickhouse),
   ...noAnnotations,
+  files: async () => new Map(),
 });
 
 /** Returns the id of a record amid the run. */

@@ -15,6 +15,7 @@ import { gateThatShowsWaits } from './experiments/gateThatShowsWaits.ts';
 import { openExperiments } from './experiments/openExperiments.ts';
 import { retryingCallGate } from './experiments/retryingCallGate.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
+import { fileMetadata } from './files/fileMetadata.ts';
 import type { GateRequest } from './gate/gate.ts';
 import { gateExperiment } from './gate/gateExperiment.ts';
 import { newId } from './identifiers/ids.ts';
@@ -174,6 +175,7 @@ export function assembleDomain(
     reads: {
       ...reads,
       ...annotations,
+      files: async (projectId, ids) => new Map((await files.find(projectId, ids)).map((file) => [file.id, fileMetadata(file)])),
       metricResults: withUnaskedMetrics(reads.metricResults, scorers.store, ledger),
     },
     reader: clickhouseRecordReader(clickhouse),

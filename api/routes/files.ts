@@ -1,6 +1,6 @@
-import type { z } from 'zod';
 import { ServiceError } from '../../shared/errors/errors.ts';
-import { type FileStore, foundFile, saveFile, type UploadedFile } from '../../shared/files/files.ts';
+import { fileMetadata } from '../../shared/files/fileMetadata.ts';
+import { type FileStore, foundFile, saveFile } from '../../shared/files/files.ts';
 import { AnyJson, Message } from '../../shared/wire/common.ts';
 import { MAX_FILE_BYTES, OneFile, ProjectFiles, UploadFileForm } from '../../shared/wire/files.ts';
 import { FileMetadata } from '../../shared/wire/recordParts.ts';
@@ -27,7 +27,7 @@ export const fileRoutes = (deps: { files: FileStore; newId(): string }): Endpoin
     bodyLimit: MAX_FILE_BYTES + FORM_BYTES,
     response: FileMetadata,
     handle: async ({ body, project, caller }) =>
-      toMetadata(await saveFile(deps, { projectId: project.id, file: body.file, userId: caller.userId })),
+      fileMetadata(await saveFile(deps, { projectId: project.id, file: body.file, userId: caller.userId })),
   }),
   endpoint({
     method: 'get',
@@ -38,7 +38,7 @@ export const fileRoutes = (deps: { files: FileStore; newId(): string }): Endpoin
     access: { project: 'read' },
     params: OneFile,
     response: FileMetadata,
-    handle: async ({ params, project }) => toMetadata(await foundFile(deps.files, project.id, params.file_id)),
+    handle: async ({ params, project }) => fileMetadata(await foundFile(deps.files, project.id, params.file_id)),
   }),
   endpoint({
     method: 'get',
@@ -79,15 +79,3 @@ export const fileRoutes = (deps: { files: FileStore; newId(): string }): Endpoin
 ];
 
 const notFound = (id: string) => new ServiceError('NotFound', `this project has no file ${id}`);
-
-const toMetadata = (file: UploadedFile): z.input<typeof FileMetadata> => ({
-  file_id: file.id,
-  modality: file.modality,
-  content_type: file.contentType,
-  url: `/projects/${file.projectId}/files/${file.id}/content`,
-  url_expires_at: null,
-  size_bytes: file.sizeBytes,
-  filename: file.name,
-  source: 'direct_upload',
-  status: 'complete',
-});

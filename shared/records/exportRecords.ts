@@ -5,7 +5,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { type ExactNumber, isExact } from '../wire/exactNumber.ts';
 import { feedbackCell, isFeedbackColumn } from './annotationColumns.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from './findColumn.ts';
-import { type Attached, attachedTo, sessionTree, type Tree, traceTrees } from './read.ts';
+import { type Attached, attachedToKeys, sessionTree, type Tree, traceTrees } from './read.ts';
 import type { StoredRecord } from './record.ts';
 import { toExtendedRecord } from './recordView.ts';
 import { describeRecords, type OrderedQuery, type PageView, type RecordKey, type RecordReads } from './searchRecords.ts';
@@ -220,7 +220,8 @@ class Held {
 /** Reads everything of these groups at once. A record that was deleted meanwhile is missing from its group. */
 async function loader({ records: reads }: ExportDeps, run: RunRef, groups: readonly Group[]): Promise<(group: Group) => Loaded> {
   const keys = groups.flatMap((group) => group.keys);
-  const [records, attached] = await Promise.all([reads.records(run, keys), attachedTo(reads, run, keys)]);
+  const reading = reads.records(run, keys);
+  const [records, attached] = await Promise.all([reading, attachedToKeys(reads, run, keys, reading)]);
   const byId = new Map(records.map((record) => [record.id, record]));
   return (group) => ({ ...attached, records: group.keys.flatMap(({ id }) => byId.get(id) ?? []) });
 }

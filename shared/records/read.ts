@@ -2,10 +2,19 @@ import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import { MAX_SPAN_DEPTH } from '../wire/ingest.ts';
+import { type FileReads, filesOf, type KnownFiles } from './fileReads.ts';
 import type { StoredRecord } from './record.ts';
 import type { StoredKey } from './recordStore.ts';
 import { toExtendedRecord } from './recordView.ts';
-import { keyOf, type PageView, type RecordReads, type StoredMetric, type Usage, withUsage } from './searchRecords.ts';
+import {
+  keyOf,
+  type PageView,
+  type RecordKey,
+  type RecordReads,
+  type StoredMetric,
+  type Usage,
+  withUsage,
+} from './searchRecords.ts';
 import { inOrder, inRunOrder, type SpanPlace } from './spanOrder.ts';
 
 /** Reads single records from the store. These requests name no run: an id is looked up in the whole project. */
@@ -46,7 +55,7 @@ type TraceState = Pick<StoredRecord, 'id' | 'trace_is_complete'>;
 
 export interface ReadDeps {
   reader: RecordReader;
-  reads: Pick<RecordReads, 'metricResults' | 'annotations' | 'usage'>;
+  reads: Pick<RecordReads, 'metricResults' | 'annotations' | 'usage'> & FileReads;
 }
 
 export type Tree = Record<string, unknown> & { id: string; type: string; spans?: Tree[] };
@@ -54,6 +63,7 @@ export type Tree = Record<string, unknown> & { id: string; type: string; spans?:
 export interface Attached {
   metrics: ReadonlyMap<string, StoredMetric[]>;
   annotations: ReadonlyMap<string, RecordAnnotations>;
+  files: KnownFiles;
   usage: Usage;
 }
 
@@ -69,7 +79,7 @@ export async function readTrace(
   traceId: string,
 ): Promise<Record<string, unknown>> {
   const { run, records } = await recordsOfTrace(reader, projectId, traceId);
-  const attached = await attachedTo(reads, run, records.map(keyOf));
+  const attached = await attachedTo(reads, run, records);
   const trees = traceTrees(records, attached);
   const trace = trees.find(({ id }) => id === traceId);
   if (trace) return trace;
@@ -101,7 +111,7 @@ export async function readSpan(deps: ReadDeps, projectId: string, spanId: string
   if (records.length > MAX_TREE_RECORDS) throw tooLarge('span', 'its spans page by page through spans/search', 'trace_id');
   const below = subtree(records, spanId);
   if (!below) throw notFound('span', spanId);
-  const [span] = traceTrees(below, await attachedTo(reads, at.run, below.map(keyOf)), trace);
+  const [span] = traceTrees(below, await attachedTo(reads, at.run, below), trace);
   return span as Tree;
 }
 
@@ -126,7 +136,7 @@ export async function readAlone(
   const [record] = records;
   if (!record) throw notFound(what, id);
   const derived = { isComplete: trace?.trace_is_complete ?? false, hasChildren };
-  const tree = recordTree(record, derived, await attachedTo(reads, at.run, [keyOf(record)]), wholeRecords);
+  const tree = recordTree(record, derived, await attachedTo(reads, at.run, [record]), wholeRecords);
   return kindsWithSpans.has(record.type) ? { ...tree, spans: [] } : tree;
 }
 
@@ -148,7 +158,7 @@ export async function readSessionAlone(
   const run = await runOfSession(reader, projectId, sessionId);
   const session = await reader.record(run, sessionId);
   if (!session) throw notFound('session', sessionId);
-  return { ...sessionTree(session, await attachedTo(reads, run, [keyOf(session)])), traces: [] };
+  return { ...sessionTree(session, await attachedTo(reads, run, [session])), traces: [] };
 }
 
 /** A session with its traces, each with its spans. */
@@ -162,7 +172,7 @@ export async function readSession(
   if (records.length > MAX_TREE_RECORDS) throw tooLarge('session', 'its traces page by page through traces/search', 'session_id');
   const session = records.find(({ id }) => id === sessionId);
   if (!session) throw notFound('session', sessionId);
-  const attached = await attachedTo(reads, run, records.map(keyOf));
+  const attached = await attachedTo(reads, run, records);
   const inTraces = Map.groupBy(
     records.filter(({ type }) => type !== 'session'),
     ({ trace_id }) => trace_id,
@@ -188,24 +198,31 @@ const notFound = (what: string, id: string): ServiceError =>
   new ServiceError('NotFound', `no ${what} ${id} in this project`, { context: { id } });
 
 /** Reads what is stored elsewhere about these records. */
-export async function attachedTo(
+export async function attachedTo(reads: ReadDeps['reads'], run: RunRef, records: readonly StoredRecord[]): Promise<Attached> {
+  return attachedToKeys(reads, run, records.map(keyOf), Promise.resolve(records));
+}
+
+/** The same while the records are being read. */
+export async function attachedToKeys(
   reads: ReadDeps['reads'],
   run: RunRef,
-  keys: Parameters<RecordReads['metricResults']>[1],
+  keys: readonly RecordKey[],
+  reading: Promise<readonly StoredRecord[]>,
 ): Promise<Attached> {
   const ids = keys.map(({ id }) => id);
-  const [metrics, annotations, usage] = await Promise.all([
+  const [metrics, annotations, usage, files] = await Promise.all([
     reads.metricResults(run, keys),
     reads.annotations(run, ids),
     reads.usage(run, keys),
+    reading.then((records) => filesOf(reads, run, records)),
   ]);
-  return { metrics, annotations, usage };
+  return { metrics, annotations, usage, files };
 }
 
 function recordTree(
   record: StoredRecord,
   derived: { isComplete: boolean | null; hasChildren: boolean | null },
-  { metrics, annotations, usage }: Attached,
+  { metrics, annotations, usage, files }: Attached,
   view: PageView,
 ): Tree {
   const found = {
@@ -213,6 +230,7 @@ function recordTree(
     ...derived,
     metrics: metrics.get(record.id) ?? [],
     annotations: annotations.get(record.id),
+    files,
     childCount: null,
   };
   return toExtendedRecord(found, view);

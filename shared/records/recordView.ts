@@ -6,6 +6,7 @@ import { templateOf } from '../json/templateOf.ts';
 import { noAnnotations } from '../wire/annotationRatings.ts';
 import { isObject } from '../wire/isObject.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
+import type { FileMetadata } from '../wire/recordParts.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
 import { shownMetrics } from './loggedScores.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
@@ -60,6 +61,7 @@ export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRe
   if (found.annotations) Object.assign(fields, found.annotations);
   fields.has_children = found.hasChildren;
   if (found.metrics.length > 0) fields.metric_info = metricInfo(found.metrics, view);
+  fields.files = filesById(found);
   return finish(found, view, fields) as ExtendedRecord;
 }
 
@@ -73,6 +75,7 @@ export function toPartialRecord(found: FoundRecord, view: PageView, selected: re
   }
   if (fields.output === null && outputIsNeverNull.has(record.type)) delete fields.output;
   if (selected.includes('has_children')) fields.has_children = found.hasChildren;
+  if (selected.includes('files')) fields.files = filesById(found);
   // Outside queues a partial record has the empty maps alone.
   const { overall_annotation_agreement: _, fully_annotated: __, ...maps } = noAnnotations();
   const shown = { ...fields, ...(found.annotations ?? maps) };
@@ -83,17 +86,24 @@ export function toPartialRecord(found: FoundRecord, view: PageView, selected: re
   ) as PartialRecord;
 }
 
+/** The uploaded files that the record names. */
+const filesIn = ({ record, files }: FoundRecord): FileMetadata[] => (record.file_ids ?? []).flatMap((id) => files.get(id) ?? []);
+
+function filesById(found: FoundRecord): Record<string, FileMetadata> | null {
+  const files = filesIn(found);
+  return files.length === 0 ? null : Object.fromEntries(files.map((file) => [file.file_id, file]));
+}
+
 /** Adds to `whole` what the service knows beside the record's own fields. */
-function finish(
-  { record, isComplete, metrics, childCount }: FoundRecord,
-  view: PageView,
-  whole: Record<string, unknown>,
-): unknown {
+function finish(found: FoundRecord, view: PageView, whole: Record<string, unknown>): unknown {
+  const { record, isComplete, metrics, childCount } = found;
   const scores = metrics.flatMap(({ metric, result }) =>
     'value' in result && !systemMetricNames.has(metric) ? [[metric, result.value] as const] : [],
   );
   const logged = shownMetrics(record.metrics ?? {});
   whole.metrics = scores.length === 0 ? logged : { ...logged, ...Object.fromEntries(scores) };
+  const files = filesIn(found);
+  if (files.length > 0) whole.file_modalities = [...new Set(files.map(({ modality }) => modality))];
   if (isComplete !== null) whole.is_complete = isComplete;
   if (record.type === 'trace' && childCount !== null) whole.num_spans = childCount;
   if (record.type === 'session' && childCount !== null) whole.num_traces = childCount;

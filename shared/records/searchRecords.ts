@@ -4,6 +4,7 @@ import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import type { ColumnFilter } from '../wire/filters.ts';
 import type { MetricResult } from '../wire/metricResults.ts';
 import type { AnnotationReads } from './annotationReads.ts';
+import { type FileReads, filesOf, type KnownFiles } from './fileReads.ts';
 import type { FindColumn } from './findColumn.ts';
 import type { StoredRecord } from './record.ts';
 
@@ -66,7 +67,7 @@ export interface RecordPage {
 export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
 
 /** The reads that a search is made of. */
-export interface RecordReads extends StoredReads, AnnotationReads {}
+export interface RecordReads extends StoredReads, AnnotationReads, FileReads {}
 
 /** Those of the record store. */
 export interface StoredReads {
@@ -149,6 +150,8 @@ export interface FoundRecord {
   metrics: readonly StoredMetric[];
   /** Undefined for a record that is in no annotation queue. */
   annotations: RecordAnnotations | undefined;
+  /** Files that it, or another record that was read with it, names. */
+  files: KnownFiles;
   /** Spans of a trace or traces of a session, when counts are asked for. */
   childCount: number | null;
 }
@@ -269,8 +272,10 @@ export async function describeRecords(
     ]);
     return new Map([...spans, ...traces]);
   };
-  const [records, incomplete, family, metrics, annotations, childCounts, ofSessions] = await Promise.all([
-    known ?? reads.records(run, keys, view.columns),
+  const reading = known ?? reads.records(run, keys, view.columns);
+  const [records, files, incomplete, family, metrics, annotations, childCounts, ofSessions] = await Promise.all([
+    reading,
+    reading.then((read) => filesOf(reads, run, read)),
     reads.incompleteTraces(run, traceIds),
     reads.family(run, keys),
     wantsMetrics
@@ -296,6 +301,7 @@ export async function describeRecords(
       hasChildren: isSession || !wantsChildren ? null : family.parents.has(record.id),
       metrics: metrics.get(record.id) ?? [],
       annotations: annotations.get(record.id),
+      files,
       childCount: counted ? (childCounts.get(record.id) ?? 0) : null,
     };
   });

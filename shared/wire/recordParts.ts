@@ -202,6 +202,7 @@ export const FileMetadata = z
     status: z.enum(['complete', 'failed', 'pending', 'not_uploaded']),
   })
   .meta({ id: 'FileMetadata' });
+export type FileMetadata = z.output<typeof FileMetadata>;
 
 export const agentTypes = ['default', 'planner', 'react', 'reflection', 'router', 'classifier', 'supervisor', 'judge'] as const;
 export const controlCheckStages = ['pre', 'post'] as const;

@@ -98,6 +98,52 @@ describe('a file that is uploaded', () => {
   });
 });
 
+describe('a record that names files', () => {
+  const search = async (runId: string, body: object = {}, path = 'search'): Promise<Reply['body'][]> =>
+    (await call('POST', `/projects/${projectId}/traces/${path}`, { log_stream_id: runId, ...body })).body.records;
+
+  test('is answered with what they are, and what is deleted or of another project is left out', async () => {
+    const [image, sound] = [(await upload('cat.png', png)).body, (await upload('hum.wav', wav)).body];
+    const foreign = (await upload('dog.png', png, (await service.project()).id)).body;
+    const stream = (await call('POST', `/projects/${projectId}/log_streams`, { name: newId() })).body.id;
+    const parts = [image, sound, foreign].map(({ file_id }) => ({ type: 'file', file_id }));
+    const ids = { named: newId(), plain: newId(), span: newId() };
+    const spans = [{ type: 'tool', id: ids.span, name: 'look', input: 'a text' }];
+    await call('POST', `/projects/${projectId}/traces`, {
+      ...{ log_stream_id: stream, is_complete: true },
+      traces: [
+        { id: ids.named, input: parts, output: 'a cat', spans },
+        { id: ids.plain, input: 'a text', output: 'none' },
+      ],
+    });
+    const one = (records: Reply['body'][], id: string) => records.find((record) => record.id === id);
+    const shown = {
+      file_modalities: expect.arrayContaining(['image', 'audio']),
+      files: { [image.file_id]: image, [sound.file_id]: sound },
+    };
+    const none = { file_ids: [], file_modalities: [], files: null };
+    const found = await search(stream);
+    expect(one(found, ids.named)).toMatchObject(shown);
+    expect(Object.keys(one(found, ids.named).files)).toHaveLength(2);
+    expect(one(found, ids.plain)).toMatchObject(none);
+    const { body: tree } = await call('GET', `/projects/${projectId}/traces/${ids.named}`);
+    expect(tree).toMatchObject({ ...shown, spans: [none] });
+
+    const partial = one(await search(stream, { select_columns: { column_ids: ['name'] } }, 'partial_search'), ids.named);
+    expect(partial).toMatchObject({ file_modalities: expect.arrayContaining(['image', 'audio']) });
+    expect(partial).not.toHaveProperty('files');
+    const chosen = await search(stream, { select_columns: { column_ids: ['files'] } }, 'partial_search');
+    expect(one(chosen, ids.named)).toMatchObject(shown);
+    expect(one(chosen, ids.plain)).toMatchObject({ files: null });
+
+    await call('DELETE', `/projects/${projectId}/files/${image.file_id}`);
+    expect(one(await search(stream), ids.named)).toMatchObject({
+      file_ids: expect.arrayContaining([image.file_id]),
+      ...{ file_modalities: ['audio'], files: { [sound.file_id]: sound } },
+    });
+  });
+});
+
 describe('a file that a message names', () => {
   const contents = () => endpoint.requests.map(({ body }) => (body.messages as { content: unknown }[])[0]?.content);
 

@@ -8,6 +8,7 @@ import type { ClickHouse, ClickHouseRead } from '../../shared/stores/clickhouse/
 import { clickhouseRecordReader } from '../../shared/stores/clickhouse/reads/recordReader.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/recordReads.ts';
 import { noAnnotations } from '../support/noAnnotations.ts';
+import { noFiles } from '../support/noFiles.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 const SPANS = 3_000;
@@ -42,7 +43,7 @@ const traceRecord = (version: number, trace_is_complete: boolean): StoredRecord 
 
 const deps = () => {
   const engine = listening(tables.clickhouse);
-  return { reader: clickhouseRecordReader(engine), reads: { ...clickHouseRecordReads(engine), ...noAnnotations } };
+  return { reader: clickhouseRecordReader(engine), reads: { ...clickHouseRecordReads(engine), ...noAnnotations, ...noFiles } };
 };
 
 beforeAll(async () => {

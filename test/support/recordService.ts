@@ -32,6 +32,7 @@ import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/writes/re
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { serve } from './http.ts';
 import { noAnnotations } from './noAnnotations.ts';
+import { noFiles } from './noFiles.ts';
 import { waitingTracesInMemory } from './waitingTracesInMemory.ts';
 
 /** Everybody may do everything in any project: who may is tested with the accounts. */
@@ -49,7 +50,7 @@ export function recordApp(
   const bodies = options.bodies ?? openBodyBounds();
   const isOnlyWriter = engine.isEmbedded && options.withLocks === undefined;
   const clickhouse = isOnlyWriter ? settledReads(engine, () => writer.unsettled) : engine;
-  const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations };
+  const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations, ...noFiles };
   const eraser = clickhouseRecordEraser(engine);
   const { notes, requests } = notesInMemory();
   const erasure = recordErasure({ eraser, notes, onRecordsDeleted: [] });

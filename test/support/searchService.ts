@@ -22,6 +22,7 @@ import { clickhouseRecordStream } from '../../shared/stores/clickhouse/reads/rec
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/reads/traceGraph.ts';
 import { type Answer, serve } from './http.ts';
 import { noAnnotations } from './noAnnotations.ts';
+import { noFiles } from './noFiles.ts';
 import { openRecordTables } from './recordRun.ts';
 
 /** The search and catalog routes over the record tables, for one log stream of one project. Every reply is checked against its schema. */
@@ -46,7 +47,7 @@ export async function startSearchService() {
   const timelines = clickhouseMetricTimeline(tables.clickhouse);
   const stream = clickhouseRecordStream(tables.clickhouse);
   const deps = {
-    records: { ...tables.reads, ...noAnnotations },
+    records: { ...tables.reads, ...noAnnotations, ...noFiles },
     findRun: runs.find,
     metrics,
     timelines,
