@@ -30,6 +30,7 @@ import { createExpiries, withoutExpired } from './projects/retention.ts';
 import type { RunRef } from './projects/runs.ts';
 import { handlerClasses } from './providers/handlers/handlerProcess.ts';
 import { createModelCaller } from './providers/modelCaller.ts';
+import type { FileReads } from './records/fileReads.ts';
 import { columnFinder } from './records/findColumn.ts';
 import { openRecords } from './records/openRecords.ts';
 import { createJudgeDrafts } from './scorers/draftJudge.ts';
@@ -118,7 +119,11 @@ export function assembleDomain(
   const retention = postgresRetention(database);
   const prompts = promptStore(database);
   const scorings = postgresScorings(database);
-  const marks = clickhouseMarks(clickhouse);
+  const files = postgresFiles(database);
+  const fileReads: FileReads = {
+    files: async (projectId, ids) => new Map((await files.find(projectId, ids)).map((file) => [file.id, fileMetadata(file)])),
+  };
+  const marks = clickhouseMarks(clickhouse, fileReads);
   const reads = clickHouseRecordReads(clickhouse);
   const deleteRecords = clickhouseDeleteRecords(clickhouse);
   const expiries = createExpiries({ store: retention, straddling: clickhouseStraddling(clickhouse) });
@@ -141,7 +146,6 @@ export function assembleDomain(
     coordination.waits.publish(runId, wait).catch((err: unknown) => log.debug({ err }, 'what a run waits for was not shown'));
   });
   const prices = openPrices(integrations.store);
-  const files = postgresFiles(database);
   const models = createModelCaller({
     prices,
     files,
@@ -175,7 +179,7 @@ export function assembleDomain(
     reads: {
       ...reads,
       ...annotations,
-      files: async (projectId, ids) => new Map((await files.find(projectId, ids)).map((file) => [file.id, fileMetadata(file)])),
+      ...fileReads,
       metricResults: withUnaskedMetrics(reads.metricResults, scorers.store, ledger),
     },
     reader: clickhouseRecordReader(clickhouse),

@@ -7,7 +7,7 @@ import type { WorkerDeps } from './worker.ts';
 
 /** Assembles the dependencies of scoring from the domain. */
 export function assembleScoring(
-  { datasets, experiments, log, scoring, stores, telemetry, workflows }: Domain,
+  { datasets, experiments, log, records, scoring, stores, telemetry, workflows }: Domain,
   config: Pick<Config, 'SESSION_IDLE_SECONDS'>,
 ): WorkerDeps['scoring'] {
   const { clickhouse } = stores;
@@ -22,7 +22,7 @@ export function assembleScoring(
     metrics,
     write: marking.write,
     sessionIdleMs: config.SESSION_IDLE_SECONDS * 1_000,
-    records: (run, ids, spans) => recordsToScore(clickhouse, run, ids, spans),
+    records: (run, ids, spans) => recordsToScore({ clickhouse, files: records.reads }, run, ids, spans),
     recordSizes: (run, ids, spans) => recordSizes(clickhouse, run, ids, spans),
     rowValues: (run, ordinals) => readRowValues({ find: (id) => ledger.find(id), page: datasets.rowsOfRuns.page }, run, ordinals),
     rollUpReads: clickhouseRollUpReads(clickhouse),

@@ -28,7 +28,8 @@ export function judgeEndpoints(domain: Domain, gate: Gate): Endpoint[] {
     assets,
     scorings: scoring.scorings,
     async recordToScore(run: RunRef, recordId: string, metric: EnabledMetric) {
-      const found = await recordsToScore(stores.clickhouse, run, [recordId], metric.readsSpans ? 'beginnings' : 'none');
+      const store = { clickhouse: stores.clickhouse, files: records.reads };
+      const found = await recordsToScore(store, run, [recordId], metric.readsSpans ? 'beginnings' : 'none');
       const stored = new Map(found.map((record) => [record.id, record]));
       const part = [{ recordId, metric }];
       return (await withRowValues(reading, run, part, stored, new AbortController().signal)).get(recordId);

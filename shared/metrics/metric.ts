@@ -4,6 +4,14 @@ import type { RecordKind } from '../columns/columnDef.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { MetricNeed, MultimodalCapability, OutputType, RollUpMethod } from '../wire/scorers.ts';
 
+/** An uploaded file. Its bytes are read when it is sent to a judge. */
+export interface ScoredFile {
+  id: string;
+  /** `image`, `audio` … */
+  modality: string;
+  sizeBytes: number;
+}
+
 /** One record laid flat for scoring. Texts are what the record's columns show; null where the record has none. */
 export interface ScoredRecord {
   kind: RecordKind;
@@ -37,8 +45,8 @@ export interface ScoredRecord {
   outputLength?: number;
   /** Name of the span above a span. */
   parentName?: string;
-  /** Kinds of file that the record names by their ids: `image`, `audio` …; absent where it names none. */
-  fileModalities?: readonly string[];
+  /** The uploaded files that the record names by their ids in its texts; absent where it names none. */
+  files?: readonly ScoredFile[];
   /** The cells of its row by the names of their columns, where the scorer was given them. */
   rowValues?: Readonly<Record<string, unknown>>;
   /** True of the trace of a dataset row. */
@@ -51,11 +59,13 @@ export interface ScoredRecord {
   traces?: readonly ScoredRecord[];
 }
 
+export type JudgeImage = string | { fileId: string };
+
 export interface JudgeRequest {
   system?: string;
   prompt: string;
-  /** Images that follow the prompt, as data URLs. */
-  images?: readonly string[];
+  /** Images that follow the prompt: data URLs, or uploaded files. */
+  images?: readonly JudgeImage[];
   /** Texts whose embeddings are asked for in place of an answer to the prompt: the answer's text is a JSON list of them. */
   embeds?: readonly string[];
   /** JSON Schema of the wanted answer: for models that can be held to one; the others follow the words of the prompt. */

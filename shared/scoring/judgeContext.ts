@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/errors.ts';
-import { type JudgeRequest, NotNow, type ScoreContext } from '../metrics/metric.ts';
+import { type JudgeImage, type JudgeRequest, NotNow, type ScoreContext } from '../metrics/metric.ts';
 import type { ContentPart } from '../providers/chatMessage.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
@@ -65,9 +65,12 @@ export function judgeContext(
 }
 
 /** https://platform.openai.com/docs/guides/images-vision */
-const withImages = (text: string, images: readonly string[]): ContentPart[] => [
+const withImages = (text: string, images: readonly JudgeImage[]): ContentPart[] => [
   { type: 'text', text },
-  ...images.map((url) => ({ type: 'image_url', image_url: { url } })),
+  ...images.map(
+    (image) =>
+      typeof image === 'string' ? { type: 'image_url', image_url: { url: image } } : { type: 'file', file_id: image.fileId }, // whose bytes the call reads
+  ),
 ];
 
 /** https://platform.openai.com/docs/guides/structured-outputs */

@@ -30,7 +30,7 @@ afterAll(async () => {
 const send = <T = { id: string }>(path: string, body: object): Promise<T> => service.client.send<T>(path, { body });
 
 /** What the judge of a scorer with these settings says of a trace with these texts, and what it was sent. */
-async function judged(trace: { input: string; output: string }, scorer: object, version: object = {}) {
+async function judged(trace: { input: string | object[]; output: string }, scorer: object, version: object = {}) {
   const { id } = await send('/scorers', { name: newId(), scorer_type: 'llm', output_type: 'boolean', ...scorer });
   const asking = { user_prompt: 'Does the picture fit?', model_name: model, scoreable_node_types: ['trace'] };
   await send(`/scorers/${id}/version/llm`, { ...asking, ...version });
@@ -51,6 +51,15 @@ async function judged(trace: { input: string; output: string }, scorer: object, 
   return { ...(await found()), content: messages.find(({ role }) => role === 'user')?.content };
 }
 
+/** A picture that is uploaded, and what a judge is sent of it. */
+async function uploaded(): Promise<{ part: { type: 'file'; file_id: string }; url: string }> {
+  const bytes = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+  const form = new FormData();
+  form.set('file', new File([bytes], 'cat.png'));
+  const { file_id } = await service.client.send<{ file_id: string }>(`/projects/${projectId}/upload_file`, { form });
+  return { part: { type: 'file', file_id }, url: `data:image/png;base64,${bytes.toString('base64')}` };
+}
+
 const vision = { multimodal_capabilities: ['vision'] };
 const ofImage = (url: string) => ({ type: 'image_url', image_url: { url } });
 
@@ -61,6 +70,42 @@ describe('a judge of yours', { timeout: LONG }, () => {
     const { value, content } = await judged(trace, vision);
     const text = expect.stringMatching(/Draw this: \(image 1\)[\s\S]*Here: \(image 2\)/);
     expect([value, content]).toEqual([true, [{ type: 'text', text }, ofImage(asked), ofImage(given)]]);
+  });
+
+  test('that sees is sent an uploaded image in place of its id, and is asked about a deleted one by the texts alone', async () => {
+    const { part, url } = await uploaded();
+    const withFile = { input: [{ type: 'text', text: 'What is this?' }, part], output: `Like ${given}` };
+    const { value, content } = await judged(withFile, vision);
+    const text = expect.stringMatching(/"file_id":\s*\\?"\(image 1\)[\s\S]*Like \(image 2\)/);
+    expect([value, content]).toEqual([true, [{ type: 'text', text }, ofImage(url), ofImage(given)]]);
+    await service.client.send(`/projects/${projectId}/files/${part.file_id}`, { method: 'DELETE' });
+    const without = await judged({ ...withFile, output: 'a cat' }, vision);
+    expect([without.value, without.content]).toEqual([true, expect.stringContaining(part.file_id)]);
+  });
+
+  test('that a log stream asks about records with images alone is asked about those', async () => {
+    const { part } = await uploaded();
+    const { id } = await send('/scorers', { name: newId(), scorer_type: 'llm', output_type: 'boolean', ...vision });
+    await send(`/scorers/${id}/version/llm`, { user_prompt: 'Is it a cat?', model_name: model, scoreable_node_types: ['trace'] });
+    const { id: log_stream_id } = await send(`/projects/${projectId}/log_streams`, { name: newId() });
+    const filters = [{ name: 'modality', operator: 'eq', value: 'image' }];
+    await service.client.send(`/projects/${projectId}/log_streams/${log_stream_id}/metric_settings`, {
+      ...{ method: 'PATCH', body: { scorers: [{ id, scorer_type: 'llm', filters }] } },
+    });
+    const traces = [
+      { input: 'a text', output: 'none' },
+      { input: [part], output: 'a cat' },
+    ];
+    await send(`/projects/${projectId}/traces`, { log_stream_id, traces, is_complete: true });
+    const values = async () => {
+      const { records } = await send<{ records: { output: string; metric_info: Record<string, { value?: unknown }> }[] }>(
+        `/projects/${projectId}/traces/search`,
+        { log_stream_id },
+      );
+      return Object.fromEntries(records.map(({ output, metric_info }) => [output, metric_info[id]?.value]));
+    };
+    await expect.poll(values, { timeout: LONG, interval: 300 }).toEqual({ 'a cat': true, none: undefined });
+    expect(endpoint.requests).toHaveLength(1);
   });
 
   test('that is shown the output alone is sent the images of the output alone', async () => {

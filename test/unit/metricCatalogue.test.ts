@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import type { JudgeRequest, Metric, ScoreContext, ScoredRecord } from '../../shared/metrics/metric.ts';
 import { scoreRecord, withJudges } from '../../shared/metrics/scoreRecord.ts';
@@ -303,15 +304,41 @@ describe('metrics of images and sounds', () => {
     });
   });
 
-  test('a record without images, or with ids of files alone, has no value and nobody is asked', async () => {
+  test('an uploaded image is shown in place of its id, once however often it is named, and other files and ids stay', async () => {
+    const [image, other, unknown] = [newId(), newId(), newId()];
+    const files = [
+      { id: image, modality: 'image', sizeBytes: 3 },
+      { id: other, modality: 'document', sizeBytes: 3 },
+    ];
+    const input = JSON.stringify([image, other, unknown, image].map((file_id) => ({ type: 'file', file_id })));
+    const context = judge(() => ({ verdict: true }));
+    const given = { input, output: `Like ${cat} and ${image.toUpperCase()}`, files };
+    expect(await score('correctness_vision', given, context)).toMatchObject({ value: true });
+    expect(context.asked[0]?.images).toEqual([{ fileId: image }, cat]);
+    const material = materialIn(context.asked[0]?.prompt ?? '');
+    expect(material.input).toBe(
+      JSON.stringify(['(image 1)', other, unknown, '(image 1)'].map((file_id) => ({ type: 'file', file_id }))),
+    );
+    expect(material.output).toBe('Like (image 2) and (image 1)');
+    const large = [{ id: image, modality: 'image', sizeBytes: 16_000_000 }];
+    expect(await score('correctness_vision', { ...given, output: 'a', files: large }, context)).toEqual({
+      notApplicable: 'the images of the record are too large to be shown to a judge',
+    });
+    expect(await score('visual_quality', { input, output: 'A cat.', files }, context)).toEqual({
+      notApplicable: 'the record has no image',
+    });
+  });
+
+  test('a record without images, or with other files alone, has no value and nobody is asked', async () => {
     const nobody = judge(() => ({}));
     const vision = builtinMetrics.filter(({ multimodal }) => multimodal === 'vision');
     expect(vision).toHaveLength(10);
     for (const { name } of vision) {
       const given = { input: 'a', output: 'b', datasetOutput: 'b' };
       expect(await score(name, given, nobody), name).toEqual({ notApplicable: 'the record has no image' });
-      expect(await score(name, { ...given, fileModalities: ['image'] }, nobody), name).toEqual({
-        notApplicable: expect.stringContaining('the ids of its images alone'),
+      const files = [{ id: newId(), modality: 'document', sizeBytes: 1 }];
+      expect(await score(name, { ...given, input: files[0]?.id ?? '', files }, nobody), name).toEqual({
+        notApplicable: 'the record has no image',
       });
     }
     expect(nobody.asked).toEqual([]);
@@ -325,7 +352,7 @@ describe('metrics of images and sounds', () => {
       expect(await score(name, { input: 'a', output: 'b' }, nobody)).toEqual({ notApplicable: 'the record has no audio' });
       const none = { notApplicable: 'judges take texts and images: no sound can be sent to them' };
       expect(await score(name, { input: 'data:audio/wav;base64,UklG', output: 'b' }, nobody)).toEqual(none);
-      expect(await score(name, { input: 'a', fileModalities: ['audio'] }, nobody)).toEqual(none);
+      expect(await score(name, { input: 'a', files: [{ id: newId(), modality: 'audio', sizeBytes: 1 }] }, nobody)).toEqual(none);
     }
   });
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type RecordKind, recordKinds } from '../../../columns/columnDef.ts';
 import type { ValueState } from '../../../experiments/experiment.ts';
 import type { RunRef } from '../../../projects/runs.ts';
+import { type FileReads, filesOf, type KnownFiles } from '../../../records/fileReads.ts';
 import { valueKey } from '../../../scoring/metricValue.ts';
 import type { FreshRecord, LackingQuery, LackingTrace, MarkedValue, MarkStore } from '../../../scoring/scoring.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from '../binder.ts';
@@ -29,15 +30,19 @@ const Fresh = z.object({
   trace_id: z.string().nullable(),
   name: z.string(),
   metadata: z.record(z.string(), z.string()),
-  file_modalities: z.array(z.string()),
+  file_ids: z.array(z.string()),
   version: whole,
 });
+type FreshRow = z.output<typeof Fresh>;
 
-const FRESH =
-  'id, created_at, type, trace_id, name, mapUpdate(user_metadata, dataset_metadata) AS metadata, file_modalities, version';
+const FRESH = 'id, created_at, type, trace_id, name, mapUpdate(user_metadata, dataset_metadata) AS metadata, file_ids, version';
 
 /** Marks are rows of `metric_values` like all other states; a value that is computed takes the place of its mark. */
-export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
+export function clickhouseMarks(clickhouse: ClickHouse, files: FileReads): MarkStore {
+  const fresh = async (run: RunRef, rows: readonly FreshRow[], newest?: ReadonlyMap<string, number>): Promise<FreshRecord[]> => {
+    const known = await filesOf(files, run, rows);
+    return rows.map((row) => toFresh(row, known, newest?.get(row.id) ?? 0));
+  };
   return {
     marked: (run, from, metrics) =>
       clickhouse.stream({
@@ -112,9 +117,8 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
         withSpans ? newestInTraces(clickhouse, inTraces, params) : new Map<string, number>(),
       ]);
       const complete = new Set(rows.flatMap((row) => (row.type === 'trace' && row.complete ? [row.id] : [])));
-      return rows
-        .filter((row) => complete.has(row.trace_id ?? '') && (kinds as readonly string[]).includes(row.type))
-        .map((row) => toFresh(row, newest.get(row.id) ?? 0));
+      const wanted = rows.filter((row) => complete.has(row.trace_id ?? '') && (kinds as readonly string[]).includes(row.type));
+      return fresh(run, wanted, newest);
     },
 
     touchedSessions: (run, since) =>
@@ -135,7 +139,7 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
         params: { ...runParams(run), ids },
         row: Fresh,
       });
-      return rows.map((row) => toFresh(row, 0));
+      return fresh(run, rows);
     },
 
     async freshSessions(run, sessionIds) {
@@ -145,7 +149,7 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
         params: { ...runParams(run), ids: sessionIds },
         row: Fresh,
       });
-      return rows.map((row) => toFresh(row, 0));
+      return fresh(run, rows);
     },
 
     async valueVersions(run, recordIds, metrics) {
@@ -292,14 +296,14 @@ function toMarked(row: unknown): MarkedValue {
   };
 }
 
-const toFresh = (row: z.output<typeof Fresh>, newestBelow: number): FreshRecord => ({
+const toFresh = (row: FreshRow, files: KnownFiles, newestBelow: number): FreshRecord => ({
   id: row.id,
   createdAt: timeOfColumn(row.created_at),
   kind: row.type as RecordKind,
   traceId: row.trace_id,
   name: row.name,
   metadata: row.metadata,
-  modalities: ['text', ...row.file_modalities],
+  modalities: ['text', ...new Set(row.file_ids.flatMap((id) => files.get(id)?.modality ?? []))],
   version: Math.max(row.version, newestBelow),
   ownVersion: row.version,
 });

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { isSpanKind, recordKinds } from '../../../columns/columnDef.ts';
-import type { ScoredRecord } from '../../../metrics/metric.ts';
+import type { ScoredFile, ScoredRecord } from '../../../metrics/metric.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import { countedOf } from '../../../records/countedUsage.ts';
 import { errorOf } from '../../../records/failed.ts';
+import { type FileReads, filesOf } from '../../../records/fileReads.ts';
 import { inOrder, inRunOrder, type SpanPlace } from '../../../records/spanOrder.ts';
 import type { RecordSize, RecordToScore, SpansRead } from '../../../scoring/recordToScore.ts';
 import { scoredText } from '../../../scoring/scoredText.ts';
+import type { FileMetadata } from '../../../wire/recordParts.ts';
 import { IN_RUN, runParams, timeOfColumn } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { textBytes } from '../tables/shortColumnsCache.ts';
@@ -44,7 +46,7 @@ const Scored = OfRow.extend({
   output_length: length,
   tools: z.string().nullable(),
   dataset_row_id: z.string().nullable(),
-  file_modalities: z.array(z.string()),
+  file_ids: z.array(z.string()),
   error_message: z.string(),
   status_code: z.number().nullable(),
   name: z.string(),
@@ -56,27 +58,33 @@ const Scored = OfRow.extend({
   cost: z.number().nullable(),
   counted_usage: z.string().nullable(),
 });
-type Row = z.output<typeof Scored>;
+type Row = z.output<typeof Scored> & { files: readonly ScoredFile[] };
+
+/** The record store, and what is known of the files that records name. */
+export interface ScoredReading {
+  clickhouse: ClickHouse;
+  files: FileReads;
+}
 
 /** The records of these ids, as metrics see them; with what is below them, in the order in which it ran, where a metric looks at that. */
 export async function recordsToScore(
-  clickhouse: ClickHouse,
+  reading: ScoredReading,
   run: RunRef,
   ids: readonly string[],
   spansRead: SpansRead,
 ): Promise<RecordToScore[]> {
   if (ids.length === 0) return [];
   const wanted = new Set(ids);
-  const rows = (await readRecords(clickhouse, run, byKeys('id'), ids)).filter(({ id }) => wanted.has(id));
+  const rows = (await readRecords(reading, run, byKeys('id'), ids)).filter(({ id }) => wanted.has(id));
   const sessions = rows.filter(({ type }) => type === 'session').map(({ id }) => id);
   const withSpans = (row: Row) => row.type !== 'session' && (spansRead !== 'none' || lacksInput(row));
   const tracesOf = [...new Set(rows.flatMap((row) => (withSpans(row) ? (row.trace_id ?? []) : [])))];
   const spansAlone = rows.flatMap(({ type, trace_id }) => (isSpanKind(type) ? (trace_id ?? []) : []));
   const [inTraces, inSessions, traces] = await Promise.all([
     // A span that was moved has left an older key behind, so what is read says where it is now.
-    readBelow(clickhouse, run, 'trace_id', tracesOf, spansRead),
-    readBelow(clickhouse, run, 'session_id', sessions, spansRead),
-    readTraces(clickhouse, run, [...new Set(spansAlone)]),
+    readBelow(reading, run, 'trace_id', tracesOf, spansRead),
+    readBelow(reading, run, 'session_id', sessions, spansRead),
+    readTraces(reading.clickhouse, run, [...new Set(spansAlone)]),
   ]);
   const rowsOf = new Map(rows.map((row) => [row.id, row]));
   const inTrace = new Map([...inTraces].map(([id, spans]) => [id, belowTrace(spans, rowsOf.get(id) ?? traces.get(id))] as const));
@@ -210,7 +218,7 @@ const belowKinds = (spansRead: SpansRead): string => (spansRead === 'none' ? "ty
 
 /** Records below these traces or sessions, by the id of those. */
 async function readBelow(
-  clickhouse: ClickHouse,
+  reading: ScoredReading,
   run: RunRef,
   column: 'trace_id' | 'session_id',
   ids: readonly string[],
@@ -219,7 +227,7 @@ async function readBelow(
   if (ids.length === 0) return new Map();
   const kinds = column === 'trace_id' ? "type NOT IN ('trace', 'session')" : belowKinds(spansRead);
   const condition = `${kinds} AND ${column} IN {ids:Array(UUID)} AND ${byKeys(column)}`;
-  const rows = await readRecords(clickhouse, run, condition, ids, spansRead === 'whole' ? undefined : column);
+  const rows = await readRecords(reading, run, condition, ids, spansRead === 'whole' ? undefined : column);
   return Map.groupBy(rows, (row) => row[column] as string);
 }
 
@@ -237,8 +245,8 @@ async function readTraces(clickhouse: ClickHouse, run: RunRef, ids: readonly str
 }
 
 /** @param cutWithin reads the beginning of long texts: of so many characters as the records with the same value of this column share */
-function readRecords(
-  clickhouse: ClickHouse,
+async function readRecords(
+  { clickhouse, files }: ScoredReading,
   run: RunRef,
   condition: string,
   ids: readonly string[],
@@ -251,16 +259,21 @@ function readRecords(
        WHERE ${IN_RUN} AND ${cutWithin} IN {ids:Array(UUID)} GROUP BY container)) AS counts`;
   const most = `if(type = 'retriever', 10, 1) * greatest(${LEAST_CHARACTERS}, least(${MOST_CHARACTERS},
                   intDiv(${CHARACTERS_IN_ALL}, greatest(1, counts[assumeNotNull(records.${cutWithin})])))) AS most,`;
-  return clickhouse.query({
+  const rows = await clickhouse.query({
     name: 'records to score',
     sql: `${cutWithin ? counts : ''} SELECT ${cutWithin ? most : ''} id, type, trace_id, parent_id, step_number, session_id, created_at, version, ${long('input')}, input_is_json, ${lengthOf('input')},
                  ${long('output')}, output_is_json, ${lengthOf('output')}, ${long('tools')}, dataset_row_id, dataset_row_ordinal, dataset_input, dataset_output, dataset_metadata,
-                 user_metadata, file_modalities, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens, cost, counted_usage
+                 user_metadata, file_ids, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens, cost, counted_usage
             FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,
     params: { ...runParams(run), ids },
     row: Scored,
   });
+  const known = await filesOf(files, run, rows);
+  return rows.map((row) => ({ ...row, files: row.file_ids.flatMap((id) => scoredFile(known.get(id))) }));
 }
+
+const scoredFile = (file: FileMetadata | undefined): ScoredFile[] =>
+  file ? [{ id: file.file_id, modality: file.modality, sizeBytes: file.size_bytes ?? 0 }] : [];
 
 const toScore = (row: Row, below: Pick<ScoredRecord, 'spans' | 'traces'>, trace?: OfRow): RecordToScore => ({
   id: row.id,
@@ -272,7 +285,7 @@ const toScore = (row: Row, below: Pick<ScoredRecord, 'spans' | 'traces'>, trace?
   failed: errorOf(row) !== undefined,
   rowOrdinal: row.dataset_row_ordinal ?? trace?.dataset_row_ordinal ?? null,
   name: row.name,
-  modalities: ['text', ...row.file_modalities],
+  modalities: ['text', ...new Set(row.files.map(({ modality }) => modality))],
   record: { ...asScored(row, trace), ...below },
 });
 
@@ -290,7 +303,7 @@ const asScored = (row: Row, trace?: OfRow): ScoredRecord => ({
   metadata: { ...row.user_metadata, ...row.dataset_metadata },
   ...(trace ? { traceMetadata: { ...trace.user_metadata, ...trace.dataset_metadata } } : {}),
   tools: row.tools,
-  ...(row.file_modalities.length > 0 ? { fileModalities: row.file_modalities } : {}),
+  ...(row.files.length > 0 ? { files: row.files } : {}),
   ...(row.dataset_row_id === null ? {} : { isRow: true }),
   durationNs: row.duration_ns,
   inputTokens: row.num_input_tokens,
