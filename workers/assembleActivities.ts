@@ -37,7 +37,7 @@ export function assembleActivities(
     freezeMetrics: async (run) => (await scoring.metrics.frozen(run)).metrics,
     freezeRerun: (run) => freezeRerun({ rows, ledger, marks: scoring.marking.marks, metrics: scoring.metrics }, run),
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
-    createRunner: createRunner({ ...domain, isolation, settings: config }),
+    createRunner: createRunner({ ...domain, metrics: scoring.metrics, isolation, settings: config }),
     countRows: (run) => runSummary(clickhouse, run),
   };
 }

@@ -3,7 +3,7 @@ import { type Fields, isObject } from '../wire/isObject.ts';
 import type { EventData } from './eventData.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
 import type { AnswerPiece } from './modelCall.ts';
-import { readCompletion, textsOf } from './readCompletion.ts';
+import { logProbabilityEntries, readCompletion, textsOf } from './readCompletion.ts';
 import { holdsError } from './readError.ts';
 
 interface ComingCall {
@@ -25,6 +25,7 @@ export class ComingCompletion {
   readonly #reasoning: string[] = [];
   readonly #refusals: string[] = [];
   readonly #calls: ComingCall[] = [];
+  readonly #logProbabilities: unknown[] = [];
   /** Positions in `#calls` by the indexes that pieces name. */
   readonly #positions = new Map<number, number>();
   readonly #usage: Fields = {};
@@ -108,7 +109,7 @@ export class ComingCompletion {
     return {
       ...this.#usage,
       model: this.#model,
-      choices: [{ message, finish_reason: this.#finishReason }],
+      choices: [{ message, finish_reason: this.#finishReason, logprobs: { content: this.#logProbabilities } }],
     };
   }
 
@@ -129,6 +130,7 @@ export class ComingCompletion {
     if (!choice) return undefined;
     this.#choice ??= choice.index ?? 0;
     if (choice.usage != null) this.#usage.usage = choice.usage;
+    for (const entry of logProbabilityEntries(choice.logprobs)) this.#logProbabilities.push(entry);
     if (choice.finish_reason != null) this.#finishReason = choice.finish_reason;
     const said = [choice.delta, this.hasBegun ? undefined : choice.message].find(isObject) ?? { content: choice.text };
     const { text, refusal, reasoning } = textsOf(said);

@@ -29,6 +29,8 @@ export interface ModelCall {
   areFilledIn?: boolean | undefined;
   /** True where the settings are only preferred: those that the endpoint refuses are left out. Else the call fails, but for another name of the same. */
   mayLeaveOut?: boolean | undefined;
+  /** True to ask for the log probabilities of the answer's tokens, where the endpoint speaks the protocol that has them. It may refuse: then there are none. */
+  wantsLogProbabilities?: boolean | undefined;
   /** True where the integration may have been changed a moment ago: it is read again. */
   isJustChanged?: boolean | undefined;
   /** Has the answer sent while the model writes it. Without it the answer is asked for whole. */
@@ -70,6 +72,8 @@ export interface ModelAnswer {
   cacheWriteTokens: number | null;
   /** Reasoning tokens among the output tokens. */
   reasoningTokens: number | null;
+  /** One for each token of the answer; null where the endpoint gives none. */
+  logProbabilities: readonly number[] | null;
   /** The successful try alone: no wait, no earlier try, no token request. */
   durationNs: number;
   attempts: Attempt[];

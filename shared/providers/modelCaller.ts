@@ -124,7 +124,10 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       if (problem) throw refusal(problem, false);
 
       const { stream } = call;
-      const asked = requestParameters(model, call.settings, call.areFilledIn);
+      const settings = requestParameters(model, call.settings, call.areFilledIn);
+      const speaksChat = !connection.handler && !connection.protocol && !call.embeds;
+      const wantsLogProbabilities = call.wantsLogProbabilities === true && speaksChat && !('logprobs' in settings);
+      const asked = wantsLogProbabilities ? { ...settings, logprobs: true } : settings;
       const parameters = stream && !connection.handler ? { ...asked, ...STREAMED } : asked;
       const modelKey = `${integration.id} ${integration.updatedAt.getTime()} ${model.name}`;
       let sent = parameters;
@@ -181,10 +184,11 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         return { value, tokens: isCounted ? (inputTokens ?? 0) + (outputTokens ?? 0) : totalTokens };
       };
 
+      const mayLeaveOut = (field: string) => call.mayLeaveOut === true || (wantsLogProbabilities && field === 'logprobs');
       /** Another call may have found out meanwhile. */
       const mayAdjust = (names: readonly string[]): boolean => {
         const isKnown = JSON.stringify(adjusted(parameters, refused.of(modelKey)).body) !== JSON.stringify(sent);
-        return isKnown || refused.note(modelKey, names, sent, call.mayLeaveOut === true);
+        return isKnown || refused.note(modelKey, names, sent, mayLeaveOut);
       };
 
       /**
@@ -323,9 +327,13 @@ function toModelAnswer(
     cachedInputTokens: cachedInputTokens ?? null,
     cacheWriteTokens: cacheWriteTokens ?? null,
     reasoningTokens: reasoningTokens ?? null,
+    logProbabilities: isNumbers(answer.logProbabilities) ? answer.logProbabilities : null,
     ...measured,
   };
 }
+
+const isNumbers = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'number');
 
 const tokensOf = (answer: HandlerAnswer) => ({
   inputTokens: tokenCount(answer.inputTokens),

@@ -13,7 +13,7 @@ export interface ModelFamily {
   modalities: readonly Modality[];
 }
 
-// No map holds logprobs: run settings ask for them by default, nothing here reads them, and they multiply the size of an answer.
+// No map holds logprobs: run settings ask for them by default, and they multiply the size of an answer. A call says itself where they are wanted.
 /** Parameters that most endpoints of this protocol take. They hold where a model states none. */
 export const chat = {
   temperature: 'temperature',

@@ -22,11 +22,13 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
   const { text, thoughts } = withoutThoughts(texts.text, choice.finish_reason);
   const reasoning = [...texts.reasoning, thoughts].filter((part) => part !== undefined && part !== '').join('\n\n');
   const toolCalls = readToolCalls(message);
+  const logProbabilities = readLogProbabilities(choice.logprobs);
   return {
     content: text === '' && refusal !== undefined ? refusal : text,
     ...(refusal !== undefined && refusal !== '' && { refusal }),
     ...(reasoning !== '' && { reasoning }),
     ...(toolCalls.length > 0 && { toolCalls }),
+    ...(logProbabilities !== undefined && { logProbabilities }),
     ...(typeof model === 'string' && { model }),
     ...(typeof choice.finish_reason === 'string' && { finishReason: choice.finish_reason }),
     ...readUsage(
@@ -103,6 +105,22 @@ function withoutThoughts(content: string, finishReason: unknown): { text: string
     }
   }
   return { text: content };
+}
+
+/** Entries of `logprobs` of a choice, or of a piece of one: `content` of chats, `token_logprobs` of completions. */
+export function logProbabilityEntries(logprobs: unknown): readonly unknown[] {
+  const { content, token_logprobs } = fieldsOf(logprobs);
+  return [content, token_logprobs].find(Array.isArray) ?? [];
+}
+
+/** Those of the tokens of the answer; undefined where one of them is not said. */
+function readLogProbabilities(logprobs: unknown): number[] | undefined {
+  const read = logProbabilityEntries(logprobs).map((entry) => {
+    const given = isObject(entry) && !isExact(entry) ? entry.logprob : entry;
+    return isExact(given) ? Number(given) : given;
+  });
+  const isSaid = read.length > 0 && read.every((one): one is number => typeof one === 'number' && one <= 0);
+  return isSaid ? read : undefined;
 }
 
 /** Calls of tools, and of functions as they were called before them. */

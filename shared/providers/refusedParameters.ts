@@ -22,10 +22,10 @@ export function refusedParameters() {
      * Notes what a refusal calls for.
      * @param refused names that the endpoint's refusal holds
      * @param sent the body that was refused
-     * @param mayLeaveOut whether fields may be left out, or only be sent under another name
+     * @param mayLeaveOut whether a field may be left out, or only be sent under another name
      * @returns whether the next request is another one
      */
-    note(model: string, refused: readonly string[], sent: Body, mayLeaveOut: boolean): boolean {
+    note(model: string, refused: readonly string[], sent: Body, mayLeaveOut: (field: string) => boolean): boolean {
       const before = known.get(model) ?? [];
       const adjustment = adjustmentFor(refused, sent, mayLeaveOut, before);
       if (!adjustment) return false;
@@ -45,7 +45,7 @@ const ofSending: Readonly<Record<string, string>> = { stream: 'the answer is not
 function adjustmentFor(
   refused: readonly string[],
   sent: Body,
-  mayLeaveOut: boolean,
+  mayLeaveOut: (field: string) => boolean,
   before: readonly Adjustment[],
 ): Adjustment | undefined {
   const field = refused.find((name) => Object.hasOwn(sent, name) && name !== 'model' && name !== 'messages');
@@ -56,7 +56,7 @@ function adjustmentFor(
   // A refusal of both leaves none to send.
   if (other !== undefined && !before.some((one) => one.field === other))
     return { field, as: { field: other }, note: `${field} is sent as ${other}` };
-  if (!mayLeaveOut) return undefined;
+  if (!mayLeaveOut(field)) return undefined;
   if (field === 'response_format' && (sent.response_format as { type?: unknown } | null)?.type === 'json_schema')
     return { field, as: { field, value: { type: 'json_object' } }, note: 'response_format is json_object, without the schema' };
   return { field, note: `${field} is not sent` };

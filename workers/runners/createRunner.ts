@@ -7,6 +7,8 @@ import { runnerModulePath } from '../../shared/experiments/runnerModulePath.ts';
 import { runnerThatEnds } from '../../shared/experiments/runnerThatEnds.ts';
 import type { RowRunner } from '../../shared/experiments/runRows.ts';
 import type { Integrations } from '../../shared/integrations/openIntegrations.ts';
+import type { Metric } from '../../shared/metrics/metric.ts';
+import { uncertainty } from '../../shared/metrics/uncertainty.ts';
 import { findPromptVersion, type PromptStore } from '../../shared/prompts/prompts.ts';
 import type { ModelCaller } from '../../shared/providers/modelCall.ts';
 import { datasetOutputsRunner } from './datasetOutputs.ts';
@@ -19,6 +21,8 @@ export interface RunnerDeps {
   models: ModelCaller;
   integrations: Pick<Integrations, 'keyRing' | 'outbound'>;
   calls: CallGate;
+  /** The metrics of a run, frozen as it began. */
+  metrics: { frozen(run: ExperimentRun): Promise<{ metrics: readonly Pick<Metric, 'name'>[] }> };
   /** The user and files that runner modules run with. */
   isolation: CodeIsolation;
   settings: Pick<Config, 'RUNNERS_DIR' | 'RUNNER_MEMORY_MB'>;
@@ -36,7 +40,9 @@ async function runnerOf(deps: RunnerDeps, run: ExperimentRun): Promise<RowRunner
   switch (runner.kind) {
     case 'prompt_template': {
       const version = await findPromptVersion(deps.prompts, runner.templateVersionId);
-      return promptTemplateRunner(run, version, runner.settings, deps.models);
+      const { metrics } = await deps.metrics.frozen(run);
+      const wantsLogProbabilities = metrics.some(({ name }) => name === uncertainty.name);
+      return promptTemplateRunner(run, version, runner.settings, deps.models, wantsLogProbabilities);
     }
     case 'dataset_outputs':
       return datasetOutputsRunner;

@@ -7,12 +7,16 @@ import { type ModelAnswer, ModelCallError, type ModelCaller } from '../../shared
 import { triesOf } from '../../shared/providers/triesOf.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
-/** Renders the template per row and sends it to a model through an integration. A failed call is the row's error, recorded with its span. */
+/**
+ * Renders the template per row and sends it to a model through an integration. A failed call is the row's error, recorded with its span.
+ * @param wantsLogProbabilities whether a metric of the run looks at those of the answer
+ */
 export function promptTemplateRunner(
   run: ExperimentRun,
   template: { name: string; template: PromptTemplate },
   settings: Record<string, unknown>,
   models: ModelCaller,
+  wantsLogProbabilities: boolean,
 ): RowRunner {
   const modelAlias = String(settings.model_alias ?? '');
   const context = { jobId: jobIdOf(run), userId: run.createdBy, projectId: run.projectId, runId: run.experimentId };
@@ -26,6 +30,7 @@ export function promptTemplateRunner(
           messages,
           settings,
           areFilledIn: true,
+          wantsLogProbabilities,
           context,
           retry: { maxAttempts: run.settings.maxCallAttempts },
           timeLimitMs: run.settings.rowTimeLimitMs,
@@ -51,6 +56,8 @@ export function promptTemplateRunner(
               ...(answer.reasoning === null ? {} : { events: [{ type: 'reasoning', content: answer.reasoning }] }),
               user_metadata: {
                 ...triesOf(answer.attempts),
+                ...(wantsLogProbabilities &&
+                  answer.logProbabilities !== null && { logprobs: shortList(answer.logProbabilities) }),
                 ...(answer.adjustments.length > 0 && { sent_otherwise: JSON.stringify(answer.adjustments) }),
               },
               metrics: {
@@ -110,6 +117,9 @@ export function promptTemplateRunner(
     } as unknown as LoggedSpan;
   }
 }
+
+/** As JSON. Four digits say how sure a model was; all of them would be longer than the answer several times over. */
+const shortList = (numbers: readonly number[]): string => JSON.stringify(numbers.map((one) => Number(one.toPrecision(4))));
 
 /** The output of a run that asks for what the model thought as well, in the form that models write it themselves. */
 const withReasoning = ({ text, reasoning }: ModelAnswer): string =>
