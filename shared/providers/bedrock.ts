@@ -3,7 +3,7 @@ import { documentedAs, orDefault } from '../wire/common.ts';
 import { MultiModalConfig, ShownMultiModalConfig, Url } from '../wire/integrations.ts';
 import { mapOf } from '../wire/mapOf.ts';
 import { fileLimitsOf, keptFileLimits } from './addressSettings.ts';
-import { awsAddress, keptAwsSettings, refuseAssumedRole, sentAwsSettings } from './awsAuthentication.ts';
+import { awsAddress, awsAuthentication, awsSettings, keptAwsSettings, sentAwsSettings } from './awsAuthentication.ts';
 import { converse } from './bedrockConverse.ts';
 import { type ModelFamily, type ParameterMap, textAndImages, textOnly } from './modelFamily.ts';
 import { modelPath, tokenProvider } from './provider.ts';
@@ -82,10 +82,10 @@ export const bedrock = tokenProvider({
   }),
   stored: Stored,
   shown: z.object({ ...settings, inference_profiles: z.record(z.string(), z.string()) }),
-  toStored({ credential_type, region, multi_modal_config, inference_profiles, endpoint }) {
-    refuseAssumedRole(credential_type);
+  toStored(sent) {
+    const { multi_modal_config, inference_profiles, endpoint } = sent;
     return {
-      ...{ credential_type, region },
+      ...awsSettings(sent),
       multi_modal_config: keptFileLimits(multi_modal_config),
       inference_profiles: Object.entries(inference_profiles).map(([model, profile]) => ({ model, profile })),
       endpoint: endpoint ?? null,
@@ -95,13 +95,14 @@ export const bedrock = tokenProvider({
     ...stored,
     inference_profiles: Object.fromEntries(inference_profiles.map(({ model, profile }) => [model, profile])),
   }),
-  addresses: ({ endpoint }) => ({ endpoint }),
-  connect({ region, endpoint, multi_modal_config }, { token = '' }) {
+  addresses: ({ endpoint, sts_endpoint }) => ({ endpoint, sts_endpoint: sts_endpoint ?? null }),
+  connect(stored, { token = '' }) {
+    const { region, endpoint, multi_modal_config } = stored;
     const base = endpoint ?? awsAddress('bedrock-runtime', region);
     return {
       endpoint: base,
       addressOf: (model, _settings, isStreamed) => modelPath(base, ['model', model, isStreamed ? 'converse-stream' : 'converse']),
-      authentication: { kind: 'aws', service: 'bedrock', region, credentials: token },
+      authentication: awsAuthentication('bedrock', stored, token),
       protocol: converse,
       ...{ headers: {}, contextHeaders: {}, handler: null, fileLimits: fileLimitsOf(multi_modal_config) },
     };

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
 import type { OutboundGuard, OutboundRequest } from '../integrations/outbound.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { signerOf } from './awsAuthentication.ts';
+import { isByRole, signerOf } from './awsAuthentication.ts';
 import { callLimits } from './callLimits.ts';
 import { completionsUrl, createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
@@ -136,6 +136,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       const timeLimitMs = call.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
       const attempts: Attempt[] = [];
       let accessToken: string | undefined;
+      let { authentication } = connection;
       let isRefreshed = false;
       let durationNs = 0;
       let coming: ComingCompletion | undefined;
@@ -163,7 +164,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
           body: { model: model.name, ...sent, messages: messages.map(toProtocol) },
           headers,
           protocol: call.embeds ? embeddings : connection.protocol,
-          sign: signerOf(connection.authentication),
+          sign: signerOf(authentication),
           signal: limit.signal,
           reserve,
           coming,
@@ -177,6 +178,10 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         accessToken = undefined;
         if (connection.authentication.kind === 'oauth2')
           accessToken = await limit.race(tokens.get(tokenKey, connection.authentication));
+        if (isByRole(connection.authentication)) {
+          const credentials = await limit.race(tokens.get(tokenKey, connection.authentication));
+          authentication = { ...connection.authentication, credentials };
+        }
         const { memory } = call;
         const value = await send(limit, memory && ((bytes) => wait(() => memory.take(bytes, call.signal))));
         const { inputTokens, outputTokens, totalTokens } = tokensOf(value);
@@ -299,6 +304,7 @@ function requestHeaders(
 const addressesOf = ({ endpoint, authentication }: Connection): string[] => [
   endpoint,
   ...(authentication.kind === 'oauth2' ? [authentication.tokenUrl] : []),
+  ...(isByRole(authentication) ? [authentication.stsUrl] : []),
 ];
 
 type Measured = ReturnType<typeof tokensOf> &

@@ -1,20 +1,25 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
+import { assumeRole } from './assumedRole.ts';
+import { isByRole, type SignedByRole } from './awsAuthentication.ts';
+import { AttemptFailure, httpFailure } from './failures.ts';
 import type { Authentication } from './provider.ts';
 import { assertionForm } from './serviceAccount.ts';
+import { postTokenForm } from './tokenRequest.ts';
 
 type OAuth2 = Extract<Authentication, { kind: 'oauth2' }>;
 
-/** Access tokens by client credentials (RFC 6749 section 4.4) or the key of a service account (RFC 7523), one request for all callers that need the same one. */
+/**
+ * Access tokens by client credentials (RFC 6749 section 4.4) or the key of a service account (RFC 7523), and credentials of roles of AWS: one request for all
+ * callers that need the same one.
+ */
 export interface AccessTokens {
   /** @throws AttemptFailure */
-  get(key: string, authentication: OAuth2): Promise<string>;
+  get(key: string, authentication: OAuth2 | SignedByRole): Promise<string>;
   /** Forgets a token that the endpoint refused, unless it has been replaced already. */
   forget(key: string, token: string): void;
 }
 
-const REQUEST_TIMEOUT_MS = 30_000;
 /** Lifetime where the answer names none: short, because a dead token costs only one more try. */
 const UNSTATED_LIFETIME_S = 300;
 /** A token is not used in the last part of its life, at most this long, so that it does not end on the way. */
@@ -44,7 +49,10 @@ export function createAccessTokens(fetchGuarded: typeof fetch): AccessTokens {
       const known = held.get(key);
       if (known && Date.now() < known.expiresAt) return known.token;
       const fresh: Held = { token: Promise.resolve(''), expiresAt: Number.POSITIVE_INFINITY };
-      fresh.token = requestToken(fetchGuarded, authentication).then(
+      const asked = isByRole(authentication)
+        ? assumeRole(fetchGuarded, authentication)
+        : requestToken(fetchGuarded, authentication);
+      fresh.token = asked.then(
         ({ token, lifetimeS }) => {
           fresh.value = token;
           fresh.expiresAt = Date.now() + (lifetimeS - Math.min(MARGIN_S, lifetimeS / 10)) * 1_000;
@@ -86,7 +94,7 @@ async function requestToken(
 async function byClientCredentials(
   fetchGuarded: typeof fetch,
   { tokenUrl, scope, credentials }: Pick<OAuth2, 'tokenUrl' | 'scope'> & { credentials: string },
-): Promise<TokenReply> {
+): Promise<FormReply> {
   const client = parseCredentials(credentials);
   const form = { grant_type: 'client_credentials', ...(scope !== null && scope !== '' && { scope }) };
   // Servers must take Basic (RFC 6749 section 2.3.1), yet some take only the form; never both at once.
@@ -97,7 +105,7 @@ async function byClientCredentials(
     : first;
 }
 
-interface TokenReply {
+interface FormReply {
   status: number;
   headers: Headers;
   body: unknown;
@@ -108,23 +116,12 @@ async function postForm(
   url: string,
   form: Record<string, string>,
   headers: Record<string, string>,
-): Promise<TokenReply> {
-  try {
-    const response = await fetchGuarded(url, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-      body: new URLSearchParams(form).toString(),
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: parseJson(text) };
-  } catch (err) {
-    if ((err as Error).name === 'TimeoutError')
-      throw new AttemptFailure('timeout', `the OAuth2 token endpoint did not answer within ${REQUEST_TIMEOUT_MS / 1_000} s`, {
-        retry: true,
-      });
-    throw connectionFailure('the OAuth2 token endpoint', err);
-  }
+): Promise<FormReply> {
+  const { text, ...reply } = await postTokenForm(fetchGuarded, 'the OAuth2 token endpoint', {
+    ...{ url, body: new URLSearchParams(form).toString() },
+    headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+  });
+  return { ...reply, body: parseJson(text) };
 }
 
 function parseJson(text: string): unknown {

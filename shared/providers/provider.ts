@@ -18,8 +18,8 @@ export interface CallContext {
 export type Authentication =
   | { kind: 'none' }
   | { kind: 'header'; name: string; value: string }
-  /** Each request is signed (AWS Signature Version 4). @see awsAuthentication.ts */
-  | { kind: 'aws'; service: string; region: string; credentials: string }
+  /** Each request is signed (AWS Signature Version 4), with `stsUrl` by a role that the credentials assume there. @see awsAuthentication.ts */
+  | { kind: 'aws'; service: string; region: string; credentials: string; stsUrl?: string }
   | { kind: 'oauth2'; grant?: 'service_account'; tokenUrl: string; scope: string | null; credentials: string | null };
 
 /** Everything needed to reach the models of one integration, secrets opened. */

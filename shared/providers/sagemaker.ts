@@ -3,7 +3,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import { orDefault } from '../wire/common.ts';
 import { MultiModalConfig, ShownMultiModalConfig, Url } from '../wire/integrations.ts';
 import { fileLimitsOf, keptFileLimits } from './addressSettings.ts';
-import { awsAddress, keptAwsSettings, refuseAssumedRole, sentAwsSettings } from './awsAuthentication.ts';
+import { awsAddress, awsAuthentication, awsSettings, keptAwsSettings, sentAwsSettings } from './awsAuthentication.ts';
 import { modelPath, tokenProvider } from './provider.ts';
 import { sagemakerChat } from './sagemakerChat.ts';
 
@@ -31,28 +31,29 @@ export const sagemaker = tokenProvider({
   }),
   stored: Kept,
   shown: Kept,
-  toStored({ credential_type, region, multi_modal_config, models, inference_profiles, endpoint }) {
-    refuseAssumedRole(credential_type);
+  toStored(sent) {
+    const { multi_modal_config, models, inference_profiles, endpoint } = sent;
     const wrong = (field: string, msg: string) => new RequestInvalid([{ loc: ['body', field], msg, type: 'value_error' }]);
     if (Object.keys(inference_profiles ?? {}).length > 0)
       throw wrong('inference_profiles', 'inference_profiles are those of aws_bedrock: name the endpoints of SageMaker in models');
     const twice = models.find(({ alias }, index) => models.findIndex((other) => other.alias === alias) !== index);
     if (twice) throw wrong('models', `two models have the alias "${twice.alias}"`);
     return {
-      ...{ credential_type, region, models },
+      ...{ ...awsSettings(sent), models },
       multi_modal_config: keptFileLimits(multi_modal_config),
       endpoint: endpoint ?? null,
     };
   },
   toShown: (stored) => stored,
-  addresses: ({ endpoint }) => ({ endpoint }),
-  connect({ region, endpoint, multi_modal_config }, { token = '' }) {
+  addresses: ({ endpoint, sts_endpoint }) => ({ endpoint, sts_endpoint: sts_endpoint ?? null }),
+  connect(stored, { token = '' }) {
+    const { region, endpoint, multi_modal_config } = stored;
     const base = endpoint ?? awsAddress('runtime.sagemaker', region);
     return {
       endpoint: base,
       addressOf: (model, _settings, isStreamed) =>
         modelPath(base, ['endpoints', model, isStreamed ? 'invocations-response-stream' : 'invocations']),
-      authentication: { kind: 'aws', service: 'sagemaker', region, credentials: token },
+      authentication: awsAuthentication('sagemaker', stored, token),
       protocol: sagemakerChat,
       ...{ headers: {}, contextHeaders: {}, handler: null, fileLimits: fileLimitsOf(multi_modal_config) },
     };

@@ -6,15 +6,16 @@ export const awsToken = { aws_access_key_id: 'AKID', aws_secret_access_key: 'aws
 
 /**
  * Returns what the signature of a request must be (AWS Signature Version 4), from what has arrived and the secret key alone.
+ * @throws Error where another key has signed it
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-export function signatureFor({ method, path, headers, text }: ReceivedRequest): {
-  scope: string;
-  expected: string;
-  given: string;
-} {
-  const [, scope = '', signed = '', given = ''] =
-    /^AWS4-HMAC-SHA256 Credential=AKID\/(\S+), SignedHeaders=(\S+), Signature=(\w+)$/.exec(headers.authorization ?? '') ?? [];
+export function signatureFor(
+  { method, path, headers, text }: ReceivedRequest,
+  { aws_access_key_id: id, aws_secret_access_key: secret } = awsToken,
+): { scope: string; expected: string; given: string } {
+  const [, by = '', scope = '', signed = '', given = ''] =
+    /^AWS4-HMAC-SHA256 Credential=(\w+)\/(\S+), SignedHeaders=(\S+), Signature=(\w+)$/.exec(headers.authorization ?? '') ?? [];
+  if (by !== id) throw new Error(`the request is signed by ${by}, not by ${id}`);
   const sha = (data: string) => createHash('sha256').update(data).digest('hex');
   const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest();
   const [route = '', query = ''] = path.split('?');
@@ -27,7 +28,7 @@ export function signatureFor({ method, path, headers, text }: ReceivedRequest): 
     signed,
     sha(text),
   ].join('\n');
-  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${awsToken.aws_secret_access_key}`);
+  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secret}`);
   const toSign = ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, sha(canonical)].join('\n');
   return { scope, given, expected: hmac(key, toSign).toString('hex') };
 }

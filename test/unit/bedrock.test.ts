@@ -6,8 +6,17 @@ import type { AnswerPiece, ModelAnswer, ModelCall } from '../../shared/providers
 import { modelsOf } from '../../shared/providers/models.ts';
 import { awsEvent, awsFails, awsMessage, awsStreams, awsToken, signatureFor } from '../support/awsEndpoint.ts';
 import { connectedProvider, modelCallerOver } from '../support/modelCallers.ts';
-import { cutOff, fails, type ModelEndpoint, startModelEndpoint } from '../support/modelEndpoint.ts';
+import {
+  type Answer,
+  cutOff,
+  fails,
+  type ModelEndpoint,
+  type ReceivedRequest,
+  sends,
+  startModelEndpoint,
+} from '../support/modelEndpoint.ts';
 
+const role = 'arn:aws:iam::123456789012:role/path/reader';
 let guard: OutboundGuard;
 let endpoint: ModelEndpoint;
 
@@ -79,15 +88,105 @@ describe('where and as whom it is asked', () => {
     expect((await complete({ modelAlias: model }, integration)).costUsd).toBeCloseTo(81e-6, 9);
   });
 
-  test('a role is refused, and credentials that are none are named', () => {
+  test('a role without its name and one that is not assumed are refused, and credentials that are none are named', () => {
     const { request, toStored } = findTokenProvider('aws_bedrock');
-    const role = request.parse({ token: awsToken, credential_type: 'assumed_role' });
-    expect(() => toStored(role)).toThrow(
-      expect.objectContaining({ items: [expect.objectContaining({ loc: ['body', 'credential_type'] })] }),
-    );
+    const refusal = (body: object) => {
+      try {
+        return toStored(request.parse(body));
+      } catch (err) {
+        return (err as { items: { loc: string[] }[] }).items.map(({ loc }) => loc.join('.'));
+      }
+    };
+    expect(refusal({ token: awsToken, credential_type: 'assumed_role' })).toEqual(['body.token.aws_role_arn']);
+    expect(refusal({ token: { ...awsToken, aws_role_arn: role } })).toEqual(['body.credential_type']);
+    expect(request.safeParse({ token: { ...awsToken, aws_role_arn: 'reader' } }).success).toBe(false);
     const { error } = request.safeParse({ token: { aws_access_key_id: 'a' } });
     expect(error?.issues.map(({ path }) => path)).toEqual([['token', 'aws_secret_access_key']]);
     expect(request.safeParse({ token: 'a text' }).success).toBe(false);
+  });
+});
+
+describe('as a role', () => {
+  const temporary = { aws_access_key_id: 'ASIATEMPORARY', aws_secret_access_key: 'temporary/secret+' };
+  /** The answer of the token service, which holds for so many seconds. */
+  const assumed = (seconds: number) =>
+    sends(
+      200,
+      `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult>
+        <AssumedRoleUser><AssumedRoleId>AROA:assay</AssumedRoleId><Arn>${role}</Arn></AssumedRoleUser>
+        <Credentials><AccessKeyId>${temporary.aws_access_key_id}</AccessKeyId>
+        <SecretAccessKey>${temporary.aws_secret_access_key}</SecretAccessKey><SessionToken>session==</SessionToken>
+        <Expiration>${new Date(Date.now() + seconds * 1_000).toISOString()}</Expiration></Credentials>
+      </AssumeRoleResult></AssumeRoleResponse>`,
+      { 'content-type': 'text/xml' },
+    );
+  let sts: Answer;
+  beforeEach(() => {
+    sts = assumed(3_600);
+    const model = converses([{ text: 'four' }]);
+    endpoint.otherwise((request, response) => (request.path === '/sts' ? sts : model)(request, response));
+  });
+  const asRole = (more: object = {}) =>
+    bedrock({
+      ...{ credential_type: 'assumed_role', region: 'eu-west-1', sts_endpoint: `${endpoint.url}/sts` },
+      token: { ...awsToken, aws_role_arn: role, ...more },
+    });
+  const paths = () => endpoint.requests.map(({ path }) => (path === '/sts' ? 'sts' : 'model'));
+  const call: ModelCall = {
+    messages: [{ role: 'user', content: 'two and two?' }],
+    ...{ settings: {}, context: {}, signal: new AbortController().signal, modelAlias: 'amazon.nova-lite-v1:0' },
+    retry: { maxAttempts: 1 },
+  };
+
+  test('temporary credentials are asked for with the key, once for calls at the same time, and sign the calls', async () => {
+    const caller = modelCallerOver([asRole({ aws_external_id: 'tenant:7' })], guard);
+    const answers = await Promise.all([caller.complete(call), caller.complete(call)]);
+    expect(answers.map(({ text }) => text)).toEqual(['four', 'four']);
+    await caller.complete(call);
+    expect(paths()).toEqual(['sts', 'model', 'model', 'model']);
+    const [asking, ...calls] = endpoint.requests as [ReceivedRequest, ...ReceivedRequest[]];
+    expect(Object.fromEntries(new URLSearchParams(asking.text))).toEqual({
+      ...{ Action: 'AssumeRole', Version: '2011-06-15', RoleArn: role, RoleSessionName: 'assay' },
+      ...{ DurationSeconds: '3600', ExternalId: 'tenant:7' },
+    });
+    const signature = signatureFor(asking);
+    expect(signature).toMatchObject({ scope: expect.stringMatching(/^\d{8}\/eu-west-1\/sts\/aws4_request$/) });
+    expect(signature.given).toBe(signature.expected);
+    for (const request of calls) {
+      expect(request.headers['x-amz-security-token']).toBe('session==');
+      const { scope, given, expected } = signatureFor(request, temporary);
+      expect([scope.split('/').slice(1), given]).toEqual([['eu-west-1', 'bedrock', 'aws4_request'], expected]);
+    }
+  });
+
+  test('credentials that have nearly ended are asked for anew', async () => {
+    const caller = modelCallerOver([asRole()], guard);
+    sts = assumed(0.001);
+    await caller.complete(call).catch(() => undefined);
+    sts = assumed(3_600);
+    await caller.complete(call);
+    await caller.complete(call);
+    expect(paths().filter((path) => path === 'sts')).toHaveLength(2);
+    expect(new URLSearchParams(endpoint.requests[0]?.text).has('ExternalId')).toBe(false);
+  });
+
+  test.each([
+    ['a refusal', fails(403, {}), 'the AWS Security Token Service answered 403 Forbidden'],
+    ['an answer without credentials', sends(200, '<AssumeRoleResponse/>'), 'holds no credentials that are valid now'],
+  ])('%s of the token service is the reason why the model is not asked', async (_, answer, message) => {
+    sts = answer;
+    await expect(modelCallerOver([asRole()], guard).complete(call)).rejects.toThrow(message);
+    expect(paths()).toEqual(['sts']);
+  });
+
+  test('without an address of its own the token service is that of the region', () => {
+    const { connect, request, toStored } = findTokenProvider('aws_bedrock');
+    const at = (region: string) => {
+      const body = { token: { ...awsToken, aws_role_arn: role }, region, credential_type: 'assumed_role' };
+      return connect(toStored(request.parse(body)), {}).authentication;
+    };
+    expect(at('eu-west-1')).toMatchObject({ stsUrl: 'https://sts.eu-west-1.amazonaws.com/' });
+    expect(at('cn-north-1')).toMatchObject({ stsUrl: 'https://sts.cn-north-1.amazonaws.com.cn/' });
   });
 });
 

@@ -77,11 +77,31 @@ const more: FieldOfProvider[] = [
   ),
 ];
 
+const isOfRole = ({ credential_type }: Values) => credential_type === 'assumed_role';
+
 const ofAws: FieldOfProvider[] = [
   { path: 'region', label: 'Region', kind: 'text', hint: 'Without it, us-west-2.' },
   { ...token, path: 'token.aws_access_key_id', label: 'Access key id' },
   { ...token, path: 'token.aws_secret_access_key', label: 'Secret access key' },
   { ...token, path: 'token.aws_session_token', label: 'Session token', isRequired: false, hint: 'Of temporary credentials.' },
+  {
+    path: 'credential_type',
+    label: 'Calls are made as',
+    kind: 'choice',
+    options: [
+      ['key_secret', 'the key'],
+      ['assumed_role', 'a role that the key assumes'],
+    ],
+  },
+  { ...token, path: 'token.aws_role_arn', label: 'ARN of the role', isShown: isOfRole },
+  {
+    ...{ ...token, path: 'token.aws_external_id', label: 'External id', isRequired: false, isShown: isOfRole },
+    hint: 'Where the role asks for one. Each save needs it.',
+  },
+  {
+    ...{ ...endpoint, path: 'sts_endpoint', label: 'Address of the token service', isShown: isOfRole },
+    ...{ isRequired: false, isMore: true, hint: 'Only of a VPC endpoint of your own.' },
+  },
   { ...endpoint, isRequired: false, isMore: true, hint: 'Only of a VPC endpoint or a gateway of your own.' },
   ...files,
 ];
