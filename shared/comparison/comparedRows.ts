@@ -3,7 +3,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { StoredRecord } from '../records/record.ts';
 import { TRUNCATED_LENGTH } from '../records/recordView.ts';
-import type { RecordReads, StoredMetric } from '../records/searchRecords.ts';
+import { type RecordReads, type StoredMetric, withUsage } from '../records/searchRecords.ts';
 import { type ComparedMetric, namedMetrics } from './comparedMetrics.ts';
 import { comparedRuns } from './comparedRuns.ts';
 import { comparedSides, type Side, type SidesDeps } from './comparedSides.ts';
@@ -54,7 +54,7 @@ export interface RowsDeps extends SidesDeps, MetricsDeps {
   /** @throws ServiceError `ColumnUnknown` */
   findColumn(id: string): ColumnDef;
   reads: Pick<ComparisonReads, 'outlines' | 'metrics' | 'page'>;
-  records: Pick<RecordReads, 'records' | 'metricResults'>;
+  records: Pick<RecordReads, 'records' | 'metricResults' | 'usage'>;
 }
 
 /** One page of the rows of an experiment and its baseline, side by side. @throws as `compareExperiments` does */
@@ -130,8 +130,14 @@ async function tracesOf({ records }: RowsDeps, { run }: Side, rows: readonly Key
   if (keys.length === 0) return rows.map(() => []);
   // One more tells that there is more.
   const longest = isShort ? TRUNCATED_LENGTH + 1 : undefined;
-  const [found, metrics] = await Promise.all([records.records(run, keys, TEXTS, longest), records.metricResults(run, keys)]);
-  const byId = new Map(found.map((record) => [record.id, { record, metrics: metrics.get(record.id) ?? [] }]));
+  const [found, metrics, usage] = await Promise.all([
+    records.records(run, keys, TEXTS, longest),
+    records.metricResults(run, keys),
+    records.usage(run, keys),
+  ]);
+  const byId = new Map(
+    found.map((record) => [record.id, { record: withUsage(record, usage), metrics: metrics.get(record.id) ?? [] }]),
+  );
   return rows.map((ofRow) =>
     ofRow
       .flatMap(({ id }) => byId.get(id) ?? [])

@@ -283,6 +283,35 @@ describe('an experiment against its baseline', () => {
     expect(await page({ ...worse, failed_rows: 'omit' })).toMatchObject({ total: 0, failed_rows: 'omit' });
   });
 
+  test('cost and tokens that are on the spans of the rows alone are compared, in all and row by row', async () => {
+    const { id } = await service.project();
+    const priced = async (name: string, cost: number, tokens: number) => {
+      const experiment = await createExperiment({ client: service.client, projectId: id, experimentName: name });
+      const call = { type: 'llm', name: 'ask', input: 'q', output: 'a' };
+      const traces = Array.from({ length: 12 }, (_, n) => ({
+        ...{ type: 'trace', id: newId(), input: `question ${n}`, dataset_input: `question ${n}`, output: 'a' },
+        ...{ metrics: { duration_ns: 1e9 }, name: 'row' },
+        spans: [1, 2].map((part) => ({
+          ...call,
+          metrics: { cost: (cost * part) / 3 + n / 1e6, num_output_tokens: tokens * part, num_total_tokens: tokens * part + 5 },
+        })),
+      }));
+      const body = { experiment_id: experiment.id, traces, is_complete: true };
+      await service.client.send(`/v2/projects/${id}/traces`, { body });
+      return experiment.id;
+    };
+    const [baseline, other] = [await priced('cheap', 0.003, 10), await priced('dear', 0.006, 20)];
+    const reply = await compare(id, { baseline_id: baseline, experiment_ids: [other] });
+    expect(only(reply, 'cost')).toMatchObject({ rows: 12, better: 0, worse: 12, missing: 0, verdict: 'worse' });
+    expect(only(reply, 'cost').difference).toBeCloseTo(0.003, 12);
+    expect(only(reply, 'num_output_tokens')).toMatchObject({ baseline_mean: 30, mean: 60 });
+    expect(only(reply, 'duration_ns')).toMatchObject({ baseline_mean: 1e9, mean: 1e9, rows: 12 });
+    const { rows } = await comparedPage(id, { baseline_id: baseline, experiment_id: other, sort: { metric: 'cost' } });
+    expect(rows).toHaveLength(12);
+    const costs = rows.map((row) => [row.baseline[0]?.cost ?? 0, row.experiment[0]?.cost ?? 0] as const);
+    for (const [before, after] of costs) expect(after - before).toBeCloseTo(0.003, 12);
+  });
+
   test('is kept until either side changes', async () => {
     const { id } = await service.project();
     const baseline = await logged(

@@ -1,10 +1,15 @@
 import type { ColumnDef } from '../../../columns/columnDef.ts';
+import { usageMetrics } from '../../../columns/systemMetrics.ts';
 import type { ComparedRuns } from '../../../comparison/comparisonReads.ts';
 import { measuredMetrics } from '../../../experiments/aggregates.ts';
 import { FAILED } from '../../../records/failed.ts';
 import { type Bind, Binder } from '../binder.ts';
 import { columnSql, HAS_VALUE, scopeOfRuns } from '../filters/columnSql.ts';
 import type { NewestVersions } from '../tables/newestVersions.ts';
+import { tracesOfRunsSql } from '../tables/usageSql.ts';
+
+/** What a row used is mostly on its spans: a run of the service and a function of the caller log it there alone. */
+const summed = usageMetrics.filter((name) => (measuredMetrics as readonly string[]).includes(name));
 
 /** Side 0 is the baseline. */
 export type SideIndex = 0 | 1;
@@ -17,8 +22,10 @@ export interface ComparedRowsSql {
   binder: Binder;
   /** Traces of both sides: side, record_id, key. */
   keys: string;
-  /** The same with created_at, failed, slice, and what is measured. */
+  /** The same with created_at, failed and slice. */
   traces: string;
+  /** What is measured of the traces of both sides, sums over their spans included: side, record_id, and a column for each. */
+  measured: string;
   /** True when the content of a key's row differs between the versions of the dataset. */
   isChanged: string;
   /** Metric values of both sides that are values: side, record_id, metric, and the value. */
@@ -33,13 +40,14 @@ export function comparedRowsSql(
   const binder = new Binder();
   const { bind } = binder;
   const scope = scopeOfRuns(bind, [runs.baseline, runs.other], newest);
-  const side = `toUInt8(run_id = ${bind(runs.other.runId, 'UUID')}) AS side`;
+  const sideOf = (run: string): string => `toUInt8(${run} = ${bind(runs.other.runId, 'UUID')}) AS side`;
+  const side = sideOf('run_id');
   const rows = `${scope.from} WHERE ${scope.newest} AND type = 'trace'`;
   const areKeyedById = runs.matchedBy === 'dataset_row' && runs.allHaveRowIds;
   const keys = areKeyedById ? `SELECT ${side}, id AS record_id, ${ROW_KEY} AS key FROM ${rows}` : keysByText(side, rows, runs);
   const sliced = slice ? `toString(${columnSql(slice, scope).value})` : 'CAST(NULL AS Nullable(String))';
-  const figures = measuredMetrics.map((name) => `toNullable(toFloat64(${name})) AS measured_${name}`);
-  const columns = ['created_at', `${FAILED} AS failed`, `${sliced} AS slice`, ...figures].join(', ');
+  const columns = `created_at, ${FAILED} AS failed, ${sliced} AS slice`;
+  const figures = measuredMetrics.map((name) => `toNullable(toFloat64(${name})) AS measured_${name}`).join(', ');
   return {
     binder,
     keys,
@@ -47,6 +55,7 @@ export function comparedRowsSql(
     traces: areKeyedById
       ? `SELECT ${side}, id AS record_id, ${ROW_KEY} AS key, ${columns} FROM ${rows}`
       : `SELECT * FROM (SELECT ${side}, id AS record_id, ${columns} FROM ${rows}) AS seen INNER JOIN (${keys}) AS keyed USING (side, record_id)`,
+    measured: `SELECT ${sideOf('run')}, trace AS record_id, ${figures} FROM (${tracesOfRunsSql(summed, { from: scope.from, where: scope.newest })})`,
     isChanged: runs.versions ? `key IN (${changedRows(bind, runs.versions)})` : 'false',
     values: (metrics) =>
       `SELECT ${side}, record_id, metric, number, value IN ('true', 'false') AS yes_or_no, text, texts FROM metric_values FINAL

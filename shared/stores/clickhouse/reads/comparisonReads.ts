@@ -272,7 +272,8 @@ function valuesSql(
   const figures = measuredMetrics.map((name) => `('${name}', measured_${name})`);
   const measured = (): string =>
     `SELECT side, ${indexOfMetric('figure.1')} AS m, key, slice, assumeNotNull(figure.2) AS value, ${kinds.numbers} AS kind
-       FROM (${rows.traces}) ARRAY JOIN [${figures.join(', ')}] AS figure WHERE isNotNull(figure.2)`;
+       FROM (SELECT * FROM (${rows.measured}) AS measured INNER JOIN (${keyed(rows, slice)}) AS traces USING (side, record_id))
+       ARRAY JOIN [${figures.join(', ')}] AS figure WHERE isNotNull(figure.2)`;
   const ofFailed = (): string =>
     `SELECT side, ${indexOfMetric('figure.1')} AS m, key, slice, figure.2 AS value, 0 AS kind
        FROM (${rows.traces}) ARRAY JOIN arrayZip(${worstNames}, ${bind([...worst.values()], 'Array(Float64)')}) AS figure

@@ -80,3 +80,8 @@ const sumsSql = (names: readonly UsageMetric[]): string => names.map((name) => `
 export const tracesWithUsageSql = (names: readonly UsageMetric[], where: string): string =>
   `SELECT anyIf(records.duration_ns, records.type = 'trace') AS duration_ns, anyIf(${FAILED}, records.type = 'trace') AS failed, ${sumsSql(names)}
    ${traceRows('records FINAL', where)} HAVING countIf(records.type = 'trace') > 0`;
+
+/** The traces of several runs, each with the id of its run, its own id, its duration and these sums. Two runs may hold traces of one id. */
+export const tracesOfRunsSql = (names: readonly UsageMetric[], { from, where }: { from: string; where: string }): string =>
+  `SELECT records.run_id AS run, assumeNotNull(records.trace_id) AS trace, anyIf(records.duration_ns, records.type = 'trace') AS duration_ns, ${sumsSql(names)}
+   ${traceRows(from, where)}, records.run_id`;
