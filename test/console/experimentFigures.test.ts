@@ -126,6 +126,17 @@ describeConsole('what the console says of a run that has ended', (open) => {
     const figure = (name: string) => page.getByRole('row', { name }).getByRole('cell').first();
     await expect.poll(() => figure('by small-model').textContent()).toContain('*');
     expect(await figure('by large-model').textContent()).not.toContain('*');
+    await page.goto(`${service.url}/console/p/${projectId}/experiments?q=name+%3D+judged`);
+    const marked = page
+      .getByRole('img', { name: /^by small-model/ })
+      .locator('span')
+      .first();
+    await marked.filter({ hasText: '100.0 %*' }).waitFor();
+    const cut = await marked.evaluate((element) => {
+      const { scrollWidth, clientWidth } = element as unknown as { scrollWidth: number; clientWidth: number };
+      return scrollWidth - clientWidth;
+    });
+    expect(cut).toBeLessThanOrEqual(0);
   });
 
   test('the rows say how often they were tried, in a column that sorts and where one is open, and a dash where nothing was run', async () => {

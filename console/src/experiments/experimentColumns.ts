@@ -43,7 +43,8 @@ const widths: Readonly<Record<string, number>> = {
   gate: 96,
   approved: 88,
 };
-const FIGURE_WIDTH = 208;
+/** Room for a figure with the mark of a model that judged itself, the bar, and what the figure is made of. */
+const FIGURE_WIDTH = 216;
 
 /** Counts need the records of each experiment; a group is filtered by its name. */
 const left = new Set(['num_sessions', 'num_traces', 'num_spans', 'experiment_group_id']);
