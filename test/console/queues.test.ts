@@ -144,6 +144,9 @@ describeConsole('annotation queues', (openConsole) => {
       .poll(async () => new Set(await given()))
       .toEqual(new Set([4, 7, 'green', ['long', 'rude'], 'cold', 'says j and k']));
     expect(await axeViolations(page)).toEqual([]);
+    // Axe looks at no text of one letter.
+    const colors = `[...document.querySelectorAll('[data-next], [data-next] kbd')].map((one) => getComputedStyle(one).color)`;
+    expect(new Set(await page.evaluate<string[]>(colors)).size).toBe(1);
   });
 
   async function firstOf(queueId: string): Promise<string> {
