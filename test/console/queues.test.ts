@@ -180,6 +180,31 @@ describeConsole('annotation queues', (openConsole) => {
     await other.context().close();
   });
 
+  test('somebody who is added while the people are still being read is shown', async () => {
+    const queueId = await queueOf({ 'Friendly?': { annotation_type: 'like_dislike' } });
+    const email = `${newId()}@example.com`;
+    await post('/users', { email, password: PASSWORD, role: 'user' });
+    const [isRead, isAdded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const people = new RegExp(`/annotation_queues/${queueId}/users`);
+    await page.route(people, async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const response = await route.fetch();
+      isRead.resolve();
+      await isAdded.promise;
+      await route.fulfill({ response });
+    });
+    await open(queueId, '?tab=people');
+    await isRead.promise;
+    const form = page.getByRole('form', { name: 'Add somebody' });
+    await form.getByLabel('E-mail').fill(email);
+    const answered = page.waitForResponse((one) => people.test(one.url()) && one.request().method() === 'POST');
+    await page.keyboard.press('Enter');
+    await answered;
+    isAdded.resolve();
+    await page.getByLabel(`Role of ${email}`).waitFor();
+    await page.unroute(people);
+  });
+
   test('a queue is made, asked something, and found again; a question goes after it could be taken back', async () => {
     const name = `Judged ${newId()}`;
     await page.goto(`${service.url}/console/queues`);

@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/react-query';
+import { type Query, QueryClient } from '@tanstack/react-query';
 import { ConnectionError, HttpStatusError } from '../../../client/errors.ts';
 import { ServiceClient } from '../../../client/http.ts';
 import { type FollowProgressOptions, followProgress } from '../../../client/liveProgress.ts';
@@ -107,7 +107,17 @@ export const search = <T>(path: string, body: object, signal: AbortSignal): Prom
 
 const mayPass = (err: unknown): boolean => !(err instanceof SignedOut) && !(err instanceof HttpStatusError && err.status < 500);
 
-export const queryClient = new QueryClient({
+/** Reads again after a change also what was being read for the first time: that answer may be of before the change, and would stand. */
+class Queries extends QueryClient {
+  override async invalidateQueries(...[filters, options]: Parameters<QueryClient['invalidateQueries']>): Promise<void> {
+    const isFirst = ({ state }: Query) => state.data === undefined && state.fetchStatus === 'fetching';
+    const begun = new Set(this.getQueryCache().findAll(filters).filter(isFirst));
+    await super.invalidateQueries(filters, options);
+    if (begun.size > 0) await super.invalidateQueries({ predicate: (query) => begun.has(query) }, options);
+  }
+}
+
+export const queryClient = new Queries({
   defaultOptions: {
     queries: { staleTime: 10_000, retry: (count, err) => count < 2 && mayPass(err), refetchOnWindowFocus: false },
   },
