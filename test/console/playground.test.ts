@@ -90,6 +90,11 @@ describeConsole('the playground', (open) => {
     await model(1).getByText('In Norway, in the south.').waitFor();
     await model(2).getByRole('link', { name: 'Its trace' }).click();
     await page.getByRole('article').getByText('In the north').first().waitFor();
+    // Its stream is the newest; the records of a project are those of its application all the same.
+    await page.goto(project.records);
+    const streams = page.getByLabel('Log stream or experiment');
+    await streams.locator('option', { hasText: 'playground' }).waitFor({ state: 'attached' });
+    expect(await streams.locator('option:checked').textContent()).toContain('main');
   });
 
   test('a long answer grows at its end alone, and what is read stays where it is', async () => {

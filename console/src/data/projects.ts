@@ -31,6 +31,10 @@ export const projectQuery = (projectId: string) =>
     queryFn: ({ signal }) => send<ProjectRow>(`/projects/${projectId}`, { signal }),
   });
 
+/** The log stream that the service records calls of the playground in. */
+export const PLAYGROUND_STREAM = 'playground';
+
+/** The newest first. That of the playground comes last: pages begin with the first one, and mean what an application logs. */
 export const logStreamsQuery = (projectId: string) =>
   queryOptions({
     queryKey: ['log streams', projectId],
@@ -38,7 +42,8 @@ export const logStreamsQuery = (projectId: string) =>
       const page = await send<{ log_streams: LogStreamRow[] }>(`/projects/${projectId}/log_streams/paginated`, {
         ...{ signal, query: { limit: MOST } },
       });
-      return page.log_streams;
+      const isTried = ({ name }: LogStreamRow) => name === PLAYGROUND_STREAM;
+      return page.log_streams.toSorted((one, other) => Number(isTried(one)) - Number(isTried(other)));
     },
   });
 

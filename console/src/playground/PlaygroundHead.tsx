@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { datasetQuery } from '../data/datasets.ts';
 import type { RowPlace } from '../data/playground.ts';
-import { logStreamsQuery } from '../data/projects.ts';
+import { logStreamsQuery, PLAYGROUND_STREAM } from '../data/projects.ts';
 import type { PromptVersion } from '../data/prompts.ts';
 import { lineText } from '../parts/format.ts';
 import styles from './Playground.module.css';
@@ -15,13 +15,10 @@ interface Props {
   version: PromptVersion | undefined;
 }
 
-/** The log stream that the service records calls of the playground in. */
-const RECORDED_IN = 'playground';
-
 /** Names the source of what is tried, and links to it. */
 export function PlaygroundHead({ projectId, opened: { origin, record, prompt }, version }: Props) {
   const { data: streams } = useQuery(logStreamsQuery(projectId));
-  const stream = streams?.find(({ name }) => name === RECORDED_IN);
+  const stream = streams?.find(({ name }) => name === PLAYGROUND_STREAM);
   const parts: ReactNode[] = [];
   if (prompt && version)
     parts.push(
