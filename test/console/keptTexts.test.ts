@@ -61,6 +61,27 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
     await expect.poll(() => filter().inputValue()).toBe('status_code = 500');
   });
 
+  test('a filter that is typed while the next page is loaded stays with the page that it is typed on', async () => {
+    await page.goto(project.records);
+    await total('3 traces');
+    const held = Promise.withResolvers<void>();
+    const code = /\/MetricsPage[^/]*\.js$/;
+    await page.route(code, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(code);
+    await page.getByRole('link', { name: 'Metrics' }).click();
+    await asked;
+    await filter().fill('name = "answer 2"');
+    held.resolve();
+    await page.getByRole('heading', { name: 'Metrics', exact: true }).waitFor();
+    await page.goBack();
+    await total('3 traces');
+    await expect.poll(() => filter().inputValue()).toBe('name = "answer 2"');
+    await page.unroute(code);
+  });
+
   test('a text to find in a trace', async () => {
     await page.goto(`${project.records.replace('/records', '/traces')}/${trace}`);
     await page.getByRole('treegrid').waitFor();

@@ -116,7 +116,12 @@ function Choice<T extends string>(props: { label: string; value: T; values: read
 function useSignOutOfOtherTabs(): void {
   const router = useRouter();
   useEffect(
-    () => onSignedOut(() => void router.navigate({ to: '/sign-in', search: { next: router.state.location.href } })),
+    () =>
+      onSignedOut(() => {
+        const { href, pathname } = router.state.location;
+        // Another answer may come on the way to the sign-in, which would then lead back to itself.
+        if (!pathname.endsWith('/sign-in')) void router.navigate({ to: '/sign-in', search: { next: href } });
+      }),
     [router],
   );
 }

@@ -1,4 +1,4 @@
-import { useLocation } from '@tanstack/react-router';
+import { useMatch } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
 
 /**
@@ -47,7 +47,8 @@ export function useTextOver(key: string, over: string): [string, (text: string) 
 
 /** Is {@link useTextOver} for a field that each page has for itself. @param key names the field */
 export function useTextOfPage(key: string, over: string): ReturnType<typeof useTextOver> {
-  const pathname = useLocation({ select: (at) => at.pathname });
+  // Of the page that is shown: the location is that of the next one as soon as one leaves, and the field may still be typed in.
+  const pathname = useMatch({ strict: false, select: (page) => page.pathname });
   return useTextOver(`${key} on ${pathname}`, over);
 }
 
