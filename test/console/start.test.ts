@@ -119,6 +119,21 @@ describeConsole('the form that starts an experiment', (open) => {
     expect(endpoint.requests.at(-1)?.body).toMatchObject({ model: priced, max_tokens: 50 });
   });
 
+  test('the button to start stays in its place as the cost comes', async () => {
+    const held = Promise.withResolvers<void>();
+    await page.route('**/experiments/estimate', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await show(`?dataset=${dataset.id}&prompt=${prompt.id}`);
+    await cost().getByText('Estimating …').waitFor();
+    const before = await button('Start').boundingBox();
+    held.resolve();
+    await cost().getByText('About $0.003').waitFor();
+    expect(await button('Start').boundingBox()).toEqual(before);
+    await page.unroute('**/experiments/estimate');
+  });
+
   test('a dataset and a version of a prompt are run from their pages, and an experiment again with changes', async () => {
     await addPromptVersion({
       client: service.client,
