@@ -39,7 +39,7 @@ export interface Service {
   temporalUiUrl: string | undefined;
   /** Where the metrics of the process are read, where `METRICS_PORT` is set. */
   metricsUrl: string | undefined;
-  /** Of the Temporal server that it uses: `host:port`. */
+  /** Address of the Temporal server that it uses: `host:port`. */
   temporalAddress: string;
   email: string;
   /** Set by the start that created the administrator. */

@@ -8,7 +8,7 @@ import type { CallOptions } from './project.ts';
 export interface CreateJudgeOptions extends CallOptions {
   /** The metric's name, by which experiments ask for it. */
   name: string;
-  /** Tells the model in words how to judge. */
+  /** Instructions to the model: how it judges. */
   instructions: string;
   description?: string | undefined;
   tags?: string[] | undefined;

@@ -4,7 +4,7 @@ import { scorersOfRun } from '../../shared/scorers/runSettings.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import type { ScoringJobDeps } from './scoringJob.ts';
 
-/** What requests to score stored records take. */
+/** Picks the dependencies of requests to score stored records. */
 export function scoringJobDeps({ assets, models, projects, records, scorers, scoring }: Domain): ScoringJobDeps {
   const seenBy: ScoringJobDeps['seenBy'] = (caller) => scorersSeenBy(scorers.store, assets, caller);
   return {

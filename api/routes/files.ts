@@ -8,7 +8,7 @@ import { attachment } from '../records/exportFile.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 const tag = 'Files';
-/** What the parts of a form take beside the file. */
+/** Bytes of a form beside its file. */
 const FORM_BYTES = 64 * 1024;
 
 /** Files that prompts, rows of datasets and records name by their ids. */

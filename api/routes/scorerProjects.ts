@@ -27,7 +27,7 @@ export interface ScorerProjectRouteDeps {
 const tag = 'Scorers';
 const ScorerPath = z.object({ scorer_id: Uuid });
 
-/** Who sees a scorer, and which projects use it. */
+/** Routes that say who sees a scorer, and which projects use it. */
 export function scorerProjectRoutes({
   scorers,
   presetVersions,

@@ -69,7 +69,7 @@ const modelCalls = (spans: Json[]): Json[] =>
   ofKind(spans, 'llm').filter(({ counted_usage, output }) => counted_usage === 'all' && Boolean(output));
 const shown = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 300);
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value ?? ''));
-/** Tells whether the value may be an input or an output: numbers and booleans are none. */
+/** Returns whether the value may be an input or an output: numbers and booleans are none. */
 const isText = (value: string | undefined): boolean => value === undefined || !/^(?:-?[\d.e-]+|true|false)$/.test(value);
 const callIn = ({ output }: Json): Json => output?.tool_calls?.find((one: Json) => one.function.name === 'get_weather');
 const isCity = (text: string): boolean => {

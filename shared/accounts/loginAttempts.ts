@@ -50,7 +50,7 @@ export function countsOf({ account, address }: LoginAttempt): { pair: string; ac
   return { pair: named('pair', account, from), account: named('account', account), address: named('address', from) };
 }
 
-/** Returns the network of an IPv6 address, since its holder has all 2^64 addresses of it. Other addresses stay as they are. */
+/** Returns the network of an IPv6 address, since one client has all 2^64 addresses of it. Other addresses stay as they are. */
 function network(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');

@@ -2,7 +2,7 @@ import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { AccountKeys } from './accountKeys.ts';
 
-/** The user that a token stands for. It carries no rights: the user (and key) are looked up when it is used. */
+/** The user that a token names. It carries no rights: the user (and key) are looked up when it is used. */
 export interface TokenSubject {
   userId: string;
   tokenVersion: number;

@@ -16,7 +16,7 @@ export interface Thresholds {
   people: number | null;
 }
 
-/** Labels that a judge's values and people's ratings both stand for. */
+/** The labels that a judge's values and people's ratings share. */
 export interface SharedLabels {
   /** The mapping, in a sentence. */
   rule: string;
@@ -25,7 +25,7 @@ export interface SharedLabels {
   isOrdered: boolean;
   /** Those that there are in any case, in their order; others come behind them as they are met. */
   labels: readonly string[];
-  /** Undefined for a value that stands for none. */
+  /** Undefined for a value that has no label. */
   ofJudge(value: unknown): string | undefined;
   ofPeople(value: RatingValue): string | undefined;
 }

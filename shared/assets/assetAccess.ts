@@ -53,7 +53,7 @@ const missing: Record<AssetKind, { error: ErrorName; message: (id: string) => st
   integration: { error: 'IntegrationNotFound', message: () => 'no such integration' },
 };
 
-/** @param isBuiltIn tells whether a scorer comes with the service: every caller may read it */
+/** @param isBuiltIn true for a scorer that comes with the service: every caller may read it */
 export function createAssetAccess(source: AssetSource, isBuiltIn: (scorerId: string) => boolean): AssetAccess {
   const viewer: AssetAccess['viewer'] = async (caller, actions = []) => {
     const everything = seesAllProjects(caller) && !caller.projectKey;

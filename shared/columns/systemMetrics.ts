@@ -9,7 +9,7 @@ export const systemMetricNames: ReadonlySet<string> = new Set(systemMetrics);
 export type SystemCount = (typeof systemCounts)[number];
 export type SystemMetric = (typeof systemMetrics)[number];
 
-/** Tells whether a value of `metrics` is kept in a column of its own. */
+/** Returns whether a value of `metrics` is kept in a column of its own. */
 export const hasOwnColumn = (name: string, value: unknown): value is number =>
   name === 'cost' ? Number.isFinite(value) : systemMetricNames.has(name) && Number.isSafeInteger(value);
 

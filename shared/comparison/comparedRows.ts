@@ -23,7 +23,7 @@ export interface ComparedRowsRequest {
   sort?: { metric?: string | undefined; ascending: boolean } | undefined;
   /** Absent: as the experiment that is compared says. */
   failedRows?: FailedRows | undefined;
-  /** Whether texts are shown cut: no more of them is read. */
+  /** True when texts are shown cut: no more of them is read. */
   isShort: boolean;
   offset: number;
   limit: number;
@@ -128,7 +128,7 @@ const TEXTS = ['input', 'output', 'dataset_input', 'dataset_output', 'error_mess
 async function tracesOf({ records }: RowsDeps, { run }: Side, rows: readonly Keys[], isShort: boolean): Promise<RowTrace[][]> {
   const keys = rows.flat();
   if (keys.length === 0) return rows.map(() => []);
-  // One more tells that there is more.
+  // One character more shows that the text goes on.
   const longest = isShort ? TRUNCATED_LENGTH + 1 : undefined;
   const [found, metrics, usage] = await Promise.all([
     records.records(run, keys, TEXTS, longest),

@@ -61,7 +61,7 @@ export interface PairedMetric {
   baseline: MetricSide;
   other: MetricSide;
   moments: Moments;
-  /** Each difference, or each distinct one with its count; undefined where there are many, and of a metric of yes and no, whose moments tell them. */
+  /** Each difference, or each distinct one with its count; undefined where there are many, and of a metric of yes and no, whose moments give them. */
   differences: { values: number[]; counts?: number[] } | undefined;
   /** Rows with a value on one side only. */
   missing: number;
@@ -111,7 +111,7 @@ export interface RowOfPair {
   contentChanged: boolean;
 }
 
-/** Tells whether all of a side's values are true or false. */
+/** Returns whether all of a side's values are true or false. */
 export const isYesOrNo = ({ booleans, numbers }: MetricSide): boolean => booleans > 0 && numbers === 0;
 
 /** The reads of the record store that a comparison needs. */

@@ -22,7 +22,7 @@ export async function whilePresent<T>(caller: string, work: () => Promise<T>): P
   }
 }
 
-/** Tells whether anybody but this caller is present. */
+/** Returns whether anybody but this caller is present. */
 export function othersArePresent(caller: string | undefined): boolean {
   const now = performance.now();
   for (const [one, { requests, until }] of present) {

@@ -231,8 +231,8 @@ function problemsTogether(config: Config): string[] {
 export const isLoopback = (host: string): boolean => host === 'localhost' || loopback.has(host);
 
 /**
- * Tells whether every caller is on this machine, so that addresses on it may be named. One for callers elsewhere, or a proxy that passes them on, says that a
- * loopback `HOST` tells nothing of its callers.
+ * Returns whether every caller is on this machine, so that addresses on it may be named. One for callers elsewhere, or a proxy that passes them on, says that a
+ * loopback `HOST` says nothing about its callers.
  */
 export const allowsLoopback = ({ HOST, PUBLIC_URL, TRUSTED_PROXIES }: Config): boolean =>
   isLoopback(HOST) && PUBLIC_URL === undefined && TRUSTED_PROXIES.length === 0;

@@ -5,7 +5,7 @@ import { storableText } from './storableText.ts';
 
 /** Characters of one cell; a model that repeats itself is not kept. */
 const MAX_CELL = 20_000;
-/** Names that models give the input where they do not keep to the one they were told. */
+/** Names that models give the input instead of the one that the prompt names. */
 const INPUT_NAMES = ['input', 'query', 'question', 'prompt', 'text', 'user_input', 'message'];
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Tells whether the process got no memory for a buffer: a body, what it unpacks to, or rows on their way to the store. Whoever reads input and takes what
+ * Returns whether the process got no memory for a buffer: a body, what it unpacks to, or rows on their way to the store. Whoever reads input and takes what
  * is thrown for a fault of that input asks here first.
  */
 export function isOutOfMemory(err: unknown): boolean {

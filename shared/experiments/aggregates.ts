@@ -26,7 +26,7 @@ export interface SummedMetric extends MadeOf {
 export interface ExperimentAggregates {
   /** By metric name: a scorer's id for one that a user defined, the wire name of a built-in. It is the id of the metric's column without `metrics/`. */
   metrics: Record<string, MetricAggregates>;
-  /** The one number that stands for a metric by its roll-up, under the same names; those that roll up to counts of categories are not among them. */
+  /** The one figure of a metric by its roll-up, under the same names; those that roll up to counts of categories are not among them. */
   rolledUp: Record<string, number>;
   /** Rows that were recorded, and those of them that failed. Releases before this one stored none of what follows. */
   rows?: number;

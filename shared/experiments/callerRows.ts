@@ -43,7 +43,7 @@ export interface OfferDeps {
   now(): number;
   /** Asked again and again once the chunk is cancelled: after how many milliseconds rows in the caller's hands are given up as well; undefined: they stay there. */
   mustGiveUp(): Promise<number | undefined>;
-  /** Tells whether the workflow of this chunk is gone: terminated, or reset, and then a chunk of its next execution may offer the same rows. */
+  /** Returns whether the workflow of this chunk is gone: terminated, or reset, and then a chunk of its next execution may offer the same rows. */
   isGone(): boolean;
 }
 

@@ -35,7 +35,7 @@ export interface EstimateDeps {
 }
 
 export interface EstimatedRun {
-  /** Who would start it. */
+  /** The account that would start it. */
   userId: string;
   dataset: { id: string; versionIndex: number | undefined };
   /** `settings` of a prompt: null for those of its version. */

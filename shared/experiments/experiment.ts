@@ -52,7 +52,7 @@ export type RunState = (typeof runStates)[number];
 
 export const hasEnded = (state: RunState): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';
 
-/** Tells whether a workflow of the experiment goes on, or is about to. */
+/** Returns whether a workflow of the experiment goes on, or is about to. */
 export const isUnderWay = (state: RunState): boolean => state !== 'idle' && !hasEnded(state);
 
 /**

@@ -6,7 +6,7 @@ import { runOfProject } from './runOfProject.ts';
 
 /** Rows that failed in the same way. */
 export interface FailureCause {
-  /** Error of one of these rows. Null where only the status tells of the failure. */
+  /** Error of one of these rows. Null where only the status shows the failure. */
   message: string | null;
   statusCode: number | null;
   /** True when all of them have just this message; else the messages differ in numbers or ids. */

@@ -73,7 +73,7 @@ export interface RunChecks extends FrozenRowsDeps, RerunDeps {
    * @throws RequestInvalid when a metric of the run is unknown, or has no worst value where failed rows are to count as that.
    */
   checkMetrics(run: ExperimentRun, metrics?: readonly EnabledMetric[]): Promise<void>;
-  /** Tells whether a value of a metric is in one of these states. */
+  /** Returns whether a value of a metric is in one of these states. */
   lacksAny(run: ExperimentRun, of: NonNullable<Rerun['of']>): Promise<boolean>;
 }
 

@@ -52,7 +52,7 @@ export class RowMemory {
     };
   }
 
-  /** Tells whether the bytes fit now. A row larger than the whole bound fits when no other row holds anything. */
+  /** Returns whether the bytes fit now. A row larger than the whole bound fits when no other row holds anything. */
   #fits(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#limitBytes;
   }

@@ -65,7 +65,7 @@ export class RowRecorder {
     this.lanes = handlers.lanes;
   }
 
-  /** Tells whether no further row is to start before something is recorded. */
+  /** Returns whether no further row is to start before something is recorded. */
   get isFull(): boolean {
     return (
       this.unacknowledged >= MAX_UNACKNOWLEDGED ||

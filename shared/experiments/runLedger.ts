@@ -49,7 +49,7 @@ export interface RunLedger {
   wantedRows(experimentId: string): Promise<RowSelection | undefined>;
   /** Without all that `find` reads: asked after every write. */
   exists(experimentId: string): Promise<boolean>;
-  /** Tells whether workflow `number` of the experiment goes on; asked before every write of rows. */
+  /** Returns whether workflow `number` of the experiment goes on; asked before every write of rows. */
   goesOn(experimentId: string, number: number): Promise<boolean>;
   /**
    * Commits that a run is wanted and counts its workflow up, unless one is going on or was started since workflow `after`: of requests that come

@@ -210,7 +210,7 @@ export async function runRows(
   return { takenTo: feed.recordedTo, recorded, ...(failing === undefined ? {} : { failing }) };
 }
 
-/** Tells whether all rows end within moments. Their chunk then ends by itself, and its rest need not be handed over. */
+/** Returns whether all rows end within moments. Their chunk then ends by itself, and its rest need not be handed over. */
 async function endSoon(inFlight: ReadonlySet<Promise<void>>): Promise<boolean> {
   const { promise: later, resolve } = Promise.withResolvers<false>();
   const timer = setTimeout(() => resolve(false), SOON_MS);

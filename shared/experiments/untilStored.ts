@@ -50,16 +50,16 @@ export async function untilStored<T>(
   }
 }
 
-/** Tells whether an error says by its class what it is: a store's absence, a refusal. */
+/** Returns whether an error says by its class what it is: a store's absence, a refusal. */
 export const isKnown = (err: unknown): boolean => err instanceof ServiceError || isTooMuch(err) || err instanceof RequestInvalid;
 
-/** Tells whether an error may pass. A read that is too expensive now is not so for ever: our own reads are small, and others use the store too. */
+/** Returns whether an error may pass. A read that is too expensive now is not so for ever: our own reads are small, and others use the store too. */
 export const mayPass = (err: unknown): boolean =>
   err instanceof ServiceError && (!err.permanent || err.code === 'QueryTooExpensive');
 
 const dataFaults = new Set([400, 413, 422]);
 
-/** Tells whether the store refuses what the data holds: it will not take it later either. An error that nobody has classed is none of these. */
+/** Returns whether the store refuses what the data holds: it will not take it later either. An error that nobody has classed is none of these. */
 export const isRefusal = (err: unknown): boolean =>
   err instanceof RequestInvalid || isTooMuch(err) || (err instanceof ServiceError && dataFaults.has(err.status) && !mayPass(err));
 

@@ -1,6 +1,6 @@
 import type { Modality } from '../wire/integrations.ts';
 
-/** What a file is: its media type, and what a model must take to be sent it. */
+/** The kind of a file: its media type, and the modality that a model needs to be sent it. */
 export interface FileKind {
   contentType: string;
   modality: Modality;
@@ -25,7 +25,7 @@ const signatures: readonly (FileKind & { is(bytes: Uint8Array): boolean })[] = [
   { contentType: 'video/mp4', modality: 'video', is: (bytes) => ascii(bytes, 4, 'ftyp') },
 ];
 
-/** Text of these kinds is told apart by the name alone. */
+/** The name alone says which of these kinds a text is. */
 const textTypes: Readonly<Record<string, string>> = {
   csv: 'text/csv',
   htm: 'text/html',

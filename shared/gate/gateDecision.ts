@@ -20,7 +20,7 @@ const ROUNDING = 1e-9;
 const isBelow = (value: number, limit: number): boolean => limit - value > ROUNDING * Math.max(Math.abs(value), Math.abs(limit));
 
 /**
- * Tells whether a metric is worse by more than is allowed. It is where all differences that fit the rows are beyond the allowed one, and it is not where
+ * Returns whether a metric is worse by more than is allowed. It is where all differences that fit the rows are beyond the allowed one, and it is not where
  * none of them is; else the rows do not tell.
  * @param maxDrop largest allowed change for the worse, 0 or more
  */
@@ -39,7 +39,7 @@ export function decideDrop(
   return { status: 'undecided', rowsToDecide: rows };
 }
 
-/** Tells whether a figure keeps a limit. It is taken as it is, without an interval, as thresholds of tests are understood. */
+/** Returns whether a figure keeps a limit. It is taken as it is, without an interval, as thresholds of tests are understood. */
 export function decideLimit(value: number, limit: { min: number } | { max: number }): GateStatus {
   const breaks = 'min' in limit ? isBelow(value, limit.min) : isBelow(limit.max, value);
   return breaks ? 'failed' : 'passed';

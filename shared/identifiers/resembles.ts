@@ -3,7 +3,7 @@ import { editDistance } from './editDistance.ts';
 /** Letters that a key may be off and still be meant: of a short one, two would make it another word. */
 const mostTypos = (wanted: string): number => (wanted.length < 6 ? 1 : 2);
 
-/** Tells whether a key is one of `known` but for its spelling: a letter or two off, or the same letters in another order. */
+/** Returns whether a key is one of `known` but for its spelling: a letter or two off, or the same letters in another order. */
 export function resembles(key: string, known: readonly string[]): boolean {
   const letters = lettersOf(key);
   return known.some((name) => {

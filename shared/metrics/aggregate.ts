@@ -69,7 +69,7 @@ export function aggregate(values: readonly (ScoreValue | null)[]): MetricAggrega
 export const areBooleans = (value: unknown): value is boolean[] =>
   Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'boolean');
 
-/** The number that stands for a list of booleans, in [0, 1]. */
+/** Returns the share of a list of booleans that are true, in [0, 1]. */
 export const shareOfTrue = (flags: readonly boolean[]): number => flags.filter(Boolean).length / flags.length;
 
 /** How often each value came, as text; a list counts once for each of its different members. */

@@ -23,7 +23,7 @@ export const contains: Metric = {
 };
 
 /**
- * Tells whether a text includes another, in pieces and in a time that grows with their lengths (Knuth, Morris and Pratt 1977). `String.includes` takes the
+ * Returns whether a text includes another, in pieces and in a time that grows with their lengths (Knuth, Morris and Pratt 1977). `String.includes` takes the
  * product of both for texts that repeat themselves: 15 s for 100,000 characters in 2,000,000.
  */
 export function* includesPieces(text: string, wanted: string): Pieces<boolean> {

@@ -88,7 +88,7 @@ export class AttributeLayout {
     return this.#positions;
   }
 
-  /** Tells whether any name begins so. @param prefix one of the service's own, not of the attributes */
+  /** Returns whether any name begins so. @param prefix one of the service's own, not of the attributes */
   hasAny(prefix: string): boolean {
     let hasAny = this.#prefixes.get(prefix);
     if (hasAny === undefined) {

@@ -58,7 +58,7 @@ export class Attributes {
     return this.#layout.positions.has(name);
   }
 
-  /** Tells whether any name begins so. */
+  /** Returns whether any name begins so. */
   hasAny(prefix: string): boolean {
     return this.#layout.hasAny(prefix);
   }

@@ -104,13 +104,13 @@ function isMessage(given: AttributeValue | undefined): boolean {
   return isItem(value) || Array.isArray(value.parts) || (typeof value.role === 'string' && hasContents(value));
 }
 
-/** Tells whether a structure has anything that the contents of a message are read from. */
+/** Returns whether a structure has anything that the contents of a message are read from. */
 export const hasContents = (value: AttributeTree): boolean => placesOfContents.some((name) => name in value);
 const placesOfContents = ['content', 'parts', 'tool_calls', 'function_call', 'refusal', 'audio'];
 
 const isOfModel = ({ type }: AttributeTree): boolean => type === 'function_call' || type === 'reasoning';
 
-/** Tells whether a structure is an answer, or several: an application that asks for JSON gets others, which are texts. */
+/** Returns whether a structure is an answer, or several: an application that asks for JSON gets others, which are texts. */
 function isAnswer(value: AttributeValue | undefined): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every(isAnswer);
   if (!isTree(value)) return false;

@@ -74,7 +74,7 @@ export function recordsOf(
 
 type Logging = Exclude<RecordChange, { action: 'update' }>;
 
-/** Tells whether a change made by `recordsOf` stores a span, rather than its trace or session. */
+/** Returns whether a change made by `recordsOf` stores a span, rather than its trace or session. */
 export const isOfSpan = (change: RecordChange): boolean =>
   change.action !== 'update' && change.record.type !== 'trace' && change.record.type !== 'session';
 

@@ -56,7 +56,7 @@ export function timeOfNs(ns: bigint): string | undefined {
   return `${ms}${String(micros).padStart(3, '0')}Z`;
 }
 
-/** Tells whether nanoseconds can hold a duration in a unit of so many nanoseconds. */
+/** Returns whether nanoseconds can hold a duration in a unit of so many nanoseconds. */
 export const isDurationOf =
   (unitNs: number) =>
   (duration: number): boolean =>

@@ -44,7 +44,7 @@ const ENDING_OF_EXPERIMENT = '.experiment.id';
 const namesOfPlaces = ['assay.project', 'assay.log_stream', 'assay.experiment_id'];
 const endingsOfPlaces = [ENDING_OF_PROJECT, ENDING_OF_PROJECT_ID, ...endingsOfLogStream, ENDING_OF_EXPERIMENT];
 
-/** Tells whether an attribute of a resource says where its spans go. */
+/** Returns whether an attribute of a resource says where its spans go. */
 export const namesPlace = (attribute: string): boolean =>
   namesOfPlaces.includes(attribute) || endingsOfPlaces.some((ending) => attribute.endsWith(ending));
 

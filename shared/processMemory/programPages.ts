@@ -13,7 +13,7 @@ interface Mapping {
 /** madvise(2): unmap these pages. Of a file they are read again when they are next used. */
 const MADV_DONTNEED = 4;
 
-/** Tells whether a file stays mapped as long as this process runs, so that no other thread can have put memory of its own in its place. */
+/** Returns whether a file stays mapped as long as this process runs, so that no other thread can have put memory of its own in its place. */
 const isLasting = (file: string): boolean => file === process.execPath || file.endsWith('/libchdb.so');
 
 /**

@@ -12,7 +12,7 @@ interface ComingCall {
   arguments: string[];
 }
 
-/** Where pieces of a completion tell how many tokens it used. */
+/** The places in pieces of a completion that give its numbers of tokens. */
 const usageFields = ['usage', 'usageMetadata', 'x_groq', 'prompt_eval_count', 'eval_count'] as const;
 
 /**
@@ -54,7 +54,7 @@ export class ComingCompletion {
 
   /**
    * Takes an event of the stream.
-   * @returns an error that it tells of, or a text that cannot be read; undefined where there is none
+   * @returns the error that it reports, or that its text cannot be read; undefined where there is none
    */
   take({ name, lines }: EventData): Fields | string | undefined {
     this.isStreamed = true;
@@ -74,7 +74,7 @@ export class ComingCompletion {
     return undefined;
   }
 
-  /** Takes a piece that is read already. @returns an error that it tells of */
+  /** Takes a piece that is read already. @returns the error that it reports */
   takePiece(said: unknown): Fields | undefined {
     this.isStreamed = true;
     if (said === '[DONE]') this.isEnded = true;

@@ -29,7 +29,7 @@ const Kept = z.object({
   hostname: z.string(),
   default_catalog_name: z.string().nullable().default(null),
   path: z.string().nullable().default(null),
-  /** Whether its serving endpoints are models, and its tables are used. */
+  /** True when its serving endpoints are models, and its tables are used. */
   llm: z.boolean().default(true),
   storage: z.boolean().default(false),
 });

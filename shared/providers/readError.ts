@@ -117,7 +117,7 @@ export function holdsError(body: unknown): boolean {
   return error.code !== 200 && error.code !== '200' && !Object.values(error).every(isNothing);
 }
 
-/** Ranks codes by how much they tell: a used-up quota, then the fault, then the kind of the error. */
+/** Ranks codes by how precise they are: a used-up quota, then the fault, then the kind of the error. */
 const rankOf = (code: string): number =>
   EXHAUSTED.has(code) ? 0 : OVERLOAD.has(code) ? 1 : code === 'invalid_request_error' || code.endsWith('_error') ? 3 : 2;
 

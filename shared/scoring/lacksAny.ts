@@ -8,7 +8,7 @@ export interface LacksDeps {
   metrics: Pick<ScoredRunMetrics, 'now'>;
 }
 
-/** Tells whether a value of the metric is in one of the states, as a run that begins now would find it; true of what is logged with the rows, which it cannot know. */
+/** Returns whether a value of the metric is in one of the states, as a run that begins now would find it; true of what is logged with the rows, which it cannot know. */
 export async function lacksAny(
   { marks, metrics }: LacksDeps,
   run: ExperimentRun,

@@ -16,7 +16,7 @@ import { createScoringStarter, type ScoringStarter } from './startScoring.ts';
 
 export interface ScoringDeps extends RunMetricsDeps {
   models: RunMetricsDeps['models'] & Pick<ModelCaller, 'complete'>;
-  /** Whether a judge whose answer cannot be read is asked once more. */
+  /** True when a judge whose answer cannot be read is asked once more. */
   asksAgain: boolean;
   sandbox: Pick<CodeSandbox, 'score'>;
   scorings: ScoringStore;

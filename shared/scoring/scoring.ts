@@ -191,7 +191,7 @@ export interface MarkStore {
 
 /** The durable execution of scoring: one workflow a run. */
 export interface ScoringWorkflows {
-  /** Starts the run's workflow, or tells the one that is there that there is more. */
+  /** Starts the run's workflow, or signals the one that is there that there is more. */
   score(run: ScoredRun): Promise<void>;
 }
 

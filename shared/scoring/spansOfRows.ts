@@ -23,7 +23,7 @@ export interface SpansOfTrace {
 export const isOfSpansAlone = ({ kinds }: Pick<EnabledMetric, 'kinds'>): boolean =>
   !kinds.includes('trace') && kinds.some(isSpanKind);
 
-/** Tells whether the value is that of a trace which is made of its spans. */
+/** Returns whether the value is that of a trace which is made of its spans. */
 const isMadeOfSpans = (value: MarkedValue, metric: FoundMetric): metric is EnabledMetric =>
   value.kind === 'trace' && !('problem' in metric) && isOfSpansAlone(metric);
 

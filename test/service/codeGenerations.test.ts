@@ -38,7 +38,7 @@ interface Status {
 
 const ask = (body: object) => service.request('POST', '/v2/code-metric-generations', { model_name: model, ...body });
 
-/** What came of a generation once it has ended. */
+/** Returns the result of a generation once it has ended. */
 async function generated(body: object): Promise<Status> {
   const begun = await ask(body);
   expect([begun.status, begun.body]).toEqual([202, { id: expect.any(String), status: 'generating' }]);

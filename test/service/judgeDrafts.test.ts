@@ -34,7 +34,7 @@ const wish = (more: object = {}) => ({
 });
 const writes = (draft: object): Answer => says(`Here it is:\n\`\`\`json\n${JSON.stringify(draft)}\n\`\`\``);
 const polite = { name: 'Politeness', description: 'Whether the answer is polite.', user_prompt: 'Is {{output}} polite?' };
-/** What came of a draft, once it has ended. */
+/** Returns the result of a draft once it has ended. */
 const drafted = async (more: object = {}): Promise<Reply['body']> => {
   const { status, body } = await call('POST', '/scorers/llm/autogen', wish(more));
   expect(status, JSON.stringify(body)).toBe(200);

@@ -137,7 +137,7 @@ export class PlainTypes {
   }
 }
 
-/** Tells whether the type can hold itself by its name. */
+/** Returns whether the type can hold itself by its name. */
 const isNamedObject = (type: ts.Type): boolean =>
   (type.flags & ts.TypeFlags.Object) !== 0 &&
   type.symbol !== undefined &&

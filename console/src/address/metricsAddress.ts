@@ -1,6 +1,6 @@
 import { text, withoutEmpty } from './parameters.ts';
 
-/** Kinds of metrics that the catalogue tells apart. */
+/** The catalogue lists metrics by these kinds. */
 export const metricKinds = ['judge', 'code', 'own'] as const;
 export type MetricKind = (typeof metricKinds)[number];
 

@@ -10,7 +10,7 @@ export function verdictOf({ verdict, differs, test }: Comparison): { word: strin
   return differs ? { word: 'differs', tone: 'plain' } : { word: 'no difference shown', tone: 'none' };
 }
 
-/** Tells metrics of cost and speed from those of quality. */
+/** Returns whether a metric is of cost or speed, and not of quality. */
 export const isExpense = ({ measured, unit }: Comparison): boolean =>
   measured || unit === 'dollars' || unit === 'nano_seconds' || unit === 'milli_seconds';
 

@@ -6,7 +6,7 @@ import type {
 } from '../../../shared/wire/judgeTryOut.ts';
 import { send } from './service.ts';
 
-/** What came of a try-out, of a judge or of code. */
+/** The result of a try-out, of a judge or of code. */
 export type Tried = z.output<typeof ValidateLLMScorerResponse>;
 export type TriedSample = Tried['samples'][number];
 

@@ -16,7 +16,7 @@ interface Props {
   isNew: boolean;
 }
 
-/** What the fields of one type of check get. */
+/** Properties of the fields of one type of check. */
 interface FieldsProps {
   draft: CheckDraft;
   set(changed: Partial<CheckDraft>): void;

@@ -17,7 +17,7 @@ interface Props {
   facts: ReactNode;
 }
 
-/** What a check checks, or the form that changes it. */
+/** Shows the settings of a check, or the form that changes them. */
 export function CheckText({ metric, check, facts }: Props) {
   const [draft, setDraft] = useDraft<CheckDraft>(`check ${metric.id}`);
   const mayChange = may(metric, 'update');

@@ -15,7 +15,7 @@ interface Props {
   title: string;
   projectId: string;
   form: FormProps;
-  /** What helps to fill the form in, above it. */
+  /** Stands above the form and helps to fill it in. */
   help?: ReactNode;
   tryOut?: ReactNode;
   /** The fields of the metric. */
@@ -23,7 +23,7 @@ interface Props {
 }
 
 interface FormProps {
-  /** What is made, in a word. */
+  /** A word for the kind of metric that the page makes. */
   label: string;
   /** The name that it is saved under. */
   name: string;

@@ -2,7 +2,7 @@ import styles from './Judge.module.css';
 
 interface Props {
   legend: string;
-  /** What one of the texts is called. */
+  /** Label of one of the texts. */
   one: string;
   texts: readonly string[];
   /** So many stay. */

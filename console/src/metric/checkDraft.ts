@@ -8,7 +8,7 @@ type SchemaOf = Extract<Check, { type: 'json_schema' }>['schema'];
 type CallsOf = NonNullable<Extract<Check, { type: 'tool_calls' }>['calls']>;
 type StepKind = NonNullable<Extract<Check, { type: 'trajectory' }>['kinds']>[number];
 
-/** What a check of each type says of a record that it is true of. */
+/** Says in words when a check of each type is true. */
 export const checkWords: Record<CheckType, string> = {
   regex: 'the output matches a pattern',
   contains_all: 'the output has all of these texts',
@@ -47,7 +47,7 @@ export interface CheckDraft {
   model: string;
   threshold: string;
   mode: Mode;
-  /** What is expected: what the reference output of each row says, or the same of all records. */
+  /** The source of the expected calls or steps: the reference output of each row, or one list for all records. */
   expects: 'row' | 'same';
   /** JSON, a list. */
   calls: string;

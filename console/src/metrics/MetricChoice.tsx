@@ -13,7 +13,7 @@ interface Props {
   onToggle(metric: Metric): void;
   /** Says what is missing for a value of the metric. */
   lackOf(metric: Metric): string | undefined;
-  /** What is wrong with the choice. */
+  /** The problem of the choice. */
   children?: ReactNode;
 }
 
@@ -63,7 +63,7 @@ export function MetricChoice({ metrics, chosen, keyOf, onToggle, lackOf, childre
 interface ChoiceProps {
   metric: Metric;
   isChosen: boolean;
-  /** What the metric lacks here. */
+  /** Names the thing that the metric needs and this dataset lacks. */
   lack: string | undefined;
   onToggle(metric: Metric): void;
 }

@@ -1,6 +1,6 @@
 import styles from './KindMark.module.css';
 
-/** The kind of a record, told apart by colour and word. */
+/** Shows the kind of a record by its colour and its word. */
 export function KindMark({ kind }: { kind: string }) {
   return (
     <span className={styles.mark} data-kind={kind}>

@@ -16,7 +16,7 @@ export function messagesOfRecord({ input }: RecordNode): WrittenMessage[] {
 export const holdsMedia = ({ input }: RecordNode): boolean =>
   messagesOf(input)?.some(({ parts }) => parts.some(({ kind }) => kind !== 'text')) ?? false;
 
-/** The settings that a record tells: its model and the tools that the model was offered. */
+/** The settings that a record holds: its model and the tools that the model was offered. */
 export const settingsOfRecord = ({ model, tools }: RecordNode): Record<string, unknown> => ({
   ...(typeof model === 'string' && model !== '' ? { model_alias: model } : {}),
   ...(Array.isArray(tools) && tools.length > 0 ? { tools } : {}),

@@ -13,7 +13,7 @@ export const settingFields = [
 export type SettingField = (typeof settingFields)[number];
 export type NumberSetting = Extract<SettingField, { step: string }>;
 
-/** The values of a stored version that stand for an unset field: no model is sent them, so the field is empty. */
+/** A stored version holds these values for a field that is not set: no model is sent them, so the field is empty. */
 const notAsked: Readonly<Record<string, unknown>> = {
   ...{ max_tokens: 4096, top_p: 1, frequency_penalty: 0, presence_penalty: 0 },
   ...{ reasoning_effort: 'medium', verbosity: 'medium' },

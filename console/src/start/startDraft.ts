@@ -96,7 +96,7 @@ export function draftOfExperiment(experiment: Experiment, run: RunSettings, metr
     limitRequests: textOf(limits?.requests_per_minute),
     limitTokens: textOf(limits?.tokens_per_minute),
     failedRows: run.failed_rows,
-    // A run tells the commit and branch that it was made of: they are not those of this one.
+    // A run names the commit and branch that it was made of: they are not those of this one.
     tags: tagsOf(experiment)
       .filter(({ key }) => !['commit', 'branch', 'dirty', 'build'].includes(key))
       .map(({ id, key, value }) => ({ id, key, value })),

@@ -98,7 +98,7 @@ function repairPrompt(prompt: string, text: string, problem: string, { answer }:
   );
 }
 
-/** Tells the judge which texts were cut, so that it does not judge the rest as missing. */
+/** Says to the judge which texts were cut, so that it does not judge the rest as missing. */
 function cutsOf(material: readonly Material[]): string {
   const cuts = material.flatMap(({ name, cut }) => (cut === undefined ? [] : [`- "${name}": ${cut}`]));
   if (cuts.length === 0) return '';

@@ -53,7 +53,7 @@ export function retrievedBy({ kind, output, spans = [] }: ScoredRecord): Retriev
   return { documents: all.slice(0, MAX_DOCUMENTS), left: Math.max(0, all.length - MAX_DOCUMENTS) };
 }
 
-/** How the judge is told to name documents. */
+/** The instruction that says how a judge names documents. */
 export const numbering = (left: number): string =>
   `The documents are numbered from 1${left > 0 ? `, and ${left} more are not shown` : ''}.`;
 

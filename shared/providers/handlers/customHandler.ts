@@ -39,7 +39,7 @@ export interface HandlerAnswer {
   totalTokens?: number;
   /** Those of `outputTokens` that were reasoning. */
   reasoningTokens?: number;
-  /** Of the tokens of the answer, in their order. */
+  /** Log probabilities of the tokens of the answer, in their order. */
   logProbabilities?: readonly number[];
 }
 

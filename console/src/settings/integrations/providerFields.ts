@@ -13,7 +13,7 @@ export interface FieldOfProvider {
   options?: readonly (readonly [value: string, label: string])[];
   hint?: string;
   isRequired?: boolean;
-  /** Tells whether these settings have the field. */
+  /** Returns whether these settings have the field. */
   isShown?(values: Values): boolean;
   /** Seldom needed. */
   isMore?: true;

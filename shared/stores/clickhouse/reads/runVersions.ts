@@ -6,7 +6,7 @@ import { type ClickHouse, ONE_THREAD } from '../clickHouse.ts';
 import { scopeOf } from '../filters/columnSql.ts';
 import { asWritten, type Counts, type NewestVersions, newestVersions, sameVersions } from '../tables/newestVersions.ts';
 
-/** Tells a statement over the records of a run where their newest versions are. */
+/** Gives a statement over the records of a run the place of their newest versions. */
 export interface RecordVersions {
   newest: NewestVersions;
   /** Undefined where they are not known. */
