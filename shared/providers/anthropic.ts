@@ -2,27 +2,42 @@ import { z } from 'zod';
 import { orDefault } from '../wire/common.ts';
 import { Url } from '../wire/integrations.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
-import { type ParameterMap, textAndImages } from './modelFamily.ts';
-import { bearer, tokenProvider, withPath } from './provider.ts';
+import { anthropicMessages } from './anthropicMessages.ts';
+import { type ParameterMap, textImagesAndDocuments } from './modelFamily.ts';
+import { type Authentication, bearer, tokenProvider, withPath } from './provider.ts';
 
 const AuthenticationType = z.enum(['api_key', 'custom_oauth2']);
 
 const Kept = z.object({ ...keptAddressSettings, authentication_type: AuthenticationType, endpoint: z.string().nullable() });
 
-/** The chat endpoint that speaks the OpenAI protocol: https://docs.claude.com/en/api/openai-sdk */
+/** https://docs.claude.com/en/api/messages */
 const ENDPOINT = 'https://api.anthropic.com/v1';
 
-// The other fields are ignored there or refused together.
 const claude: ParameterMap = {
   temperature: 'temperature',
+  top_p: 'top_p',
+  top_k: 'top_k',
   max_tokens: 'max_tokens',
   stop_sequences: 'stop',
   tools: 'tools',
   tool_choice: 'tool_choice',
+  response_format: 'response_format',
 };
+const claudeThinking: ParameterMap = { ...claude, reasoning_effort: 'reasoning_effort' };
 
 // Since Opus 4.7 the sampling parameters are refused.
-const { temperature: _, ...claudeAdaptive } = claude;
+const { temperature: _t, top_p: _p, top_k: _k, ...claudeAdaptive } = claudeThinking;
+
+/** `/messages` below a base URL. An address that ends so is taken as it is. */
+function messagesUrl(endpoint: string): string {
+  const url = new URL(endpoint);
+  const path = url.pathname.replace(/\/+$/, '');
+  url.pathname = path.endsWith('/messages') ? path : `${path}/messages`;
+  return url.href;
+}
+
+/** A gateway may have these models in OpenAI's protocol alone: then its address says so. */
+const speaksChat = (endpoint: string): boolean => /\/chat\/completions\/*$/.test(new URL(endpoint).pathname);
 
 export const anthropic = tokenProvider({
   name: 'anthropic',
@@ -35,30 +50,40 @@ export const anthropic = tokenProvider({
   stored: Kept,
   shown: Kept,
   toStored: ({ authentication_type, endpoint, ...sent }) => ({
-    ...toKeptAddressSettings(sent, { authenticationType: authentication_type, keyHeader: 'authorization', tokenUrl: endpoint }),
+    ...toKeptAddressSettings(sent, {
+      ...{ authenticationType: authentication_type, tokenUrl: endpoint },
+      keyHeader: endpoint != null && speaksChat(endpoint) ? 'authorization' : 'x-api-key',
+    }),
     authentication_type,
     endpoint: endpoint ?? null,
   }),
   toShown: (stored) => stored,
   addresses: ({ endpoint, oauth2_token_url }) => ({ endpoint, oauth2_token_url }),
-  connect: (stored, secrets) => ({
+  connect(stored, secrets) {
     // Anthropic's own clients take an address without its version, `https://api.anthropic.com`.
-    endpoint: stored.endpoint === null ? ENDPOINT : withPath(stored.endpoint, '/v1'),
-    headers: {},
-    ...addressConnection(stored, secrets, bearer(secrets)),
-  }),
+    const endpoint = stored.endpoint === null ? ENDPOINT : withPath(stored.endpoint, '/v1');
+    if (speaksChat(endpoint)) return { endpoint, headers: {}, ...addressConnection(stored, secrets, bearer(secrets)) };
+    const key: Authentication = { kind: 'header', name: 'x-api-key', value: secrets.token ?? '' };
+    return {
+      endpoint,
+      addressOf: () => messagesUrl(endpoint),
+      protocolOf: () => anthropicMessages,
+      headers: { 'anthropic-version': '2023-06-01' },
+      ...addressConnection(stored, secrets, key),
+    };
+  },
   models: [
     {
       parameters: claudeAdaptive,
-      modalities: textAndImages,
+      modalities: textImagesAndDocuments,
       names: [
         ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2', 'claude-fable-5-1', 'claude-fable-5'],
         ...['claude-opus-5', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-opus-4-7'],
       ],
     },
     {
-      parameters: claude,
-      modalities: textAndImages,
+      parameters: claudeThinking,
+      modalities: textImagesAndDocuments,
       names: [
         ...[
           'claude-opus-4-6',
@@ -68,14 +93,20 @@ export const anthropic = tokenProvider({
           'claude-sonnet-4-5',
           'claude-haiku-4-5',
         ],
-        ...['claude-opus-4-0', 'claude-sonnet-4-0'],
-        ...['claude-3-7-sonnet-latest', 'claude-3-5-sonnet-latest', 'claude-3-5-haiku-latest'],
+        ...['claude-opus-4-0', 'claude-sonnet-4-0', 'claude-3-7-sonnet-latest'],
       ],
       // Since version 4 the name of the family comes first, in the names that people use for older ones too.
       otherNames: {
         'claude-opus-4-0': ['claude-opus-4', 'Claude 4 Opus'],
         'claude-sonnet-4-0': ['claude-sonnet-4', 'Claude 4 Sonnet'],
         'claude-3-7-sonnet-latest': ['Claude Sonnet 3.7'],
+      },
+    },
+    {
+      parameters: claude,
+      modalities: textImagesAndDocuments,
+      names: ['claude-3-5-sonnet-latest', 'claude-3-5-haiku-latest'],
+      otherNames: {
         'claude-3-5-sonnet-latest': ['Claude Sonnet 3.5'],
         'claude-3-5-haiku-latest': ['Claude Haiku 3.5'],
       },

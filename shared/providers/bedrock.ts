@@ -103,7 +103,7 @@ export const bedrock = tokenProvider({
       endpoint: base,
       addressOf: (model, _settings, isStreamed) => modelPath(base, ['model', model, isStreamed ? 'converse-stream' : 'converse']),
       authentication: awsAuthentication('bedrock', stored, token),
-      protocol: converse,
+      protocolOf: () => converse,
       ...{ headers: {}, contextHeaders: {}, handler: null, fileLimits: fileLimitsOf(multi_modal_config) },
     };
   },

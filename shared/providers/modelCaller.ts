@@ -113,19 +113,20 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       });
       await deps.prices.fresh();
       const connection = connectionTo(integration);
+      const protocol = connection.protocolOf?.(model.name);
       // What the models of an endpoint of somebody's own take is not known here.
       const takes = integration.provider === 'custom' ? undefined : model.modalities;
       const messages = await withFiles(deps.files, call.messages, call.context.projectId ?? null, takes).catch((err: unknown) => {
         throw err instanceof FilesRefused ? refusal(err.message, false) : err;
       });
-      if (call.embeds && (connection.handler || connection.protocol))
+      if (call.embeds && (connection.handler || protocol))
         throw refusal(`the integration "${integration.name}" has no embeddings in OpenAI's protocol`, true);
       const problem = fileProblem(messages, connection.fileLimits);
       if (problem) throw refusal(problem, false);
 
       const { stream } = call;
       const settings = requestParameters(model, call.settings, call.areFilledIn);
-      const speaksChat = !connection.handler && !connection.protocol && !call.embeds;
+      const speaksChat = !connection.handler && !protocol && !call.embeds;
       const wantsLogProbabilities = call.wantsLogProbabilities === true && speaksChat && !('logprobs' in settings);
       const asked = wantsLogProbabilities ? { ...settings, logprobs: true } : settings;
       const parameters = stream && !connection.handler ? { ...asked, ...STREAMED } : asked;
@@ -163,7 +164,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
           url: call.embeds ? embeddingsUrl(address) : address,
           body: { model: model.name, ...sent, messages: messages.map(toProtocol) },
           headers,
-          protocol: call.embeds ? embeddings : connection.protocol,
+          protocol: call.embeds ? embeddings : protocol,
           sign: signerOf(authentication),
           signal: limit.signal,
           reserve,

@@ -31,3 +31,4 @@ export const chat = {
 
 export const textOnly: readonly Modality[] = ['text'];
 export const textAndImages: readonly Modality[] = ['text', 'image'];
+export const textImagesAndDocuments: readonly Modality[] = ['text', 'image', 'document'];

@@ -74,8 +74,19 @@ function snapshotAt(integration: Integration, wanted: string): CallableModel | u
   if (!snapshot || integration.provider === 'custom' || findTokenProvider(integration.provider).hosting) return undefined;
   const model = oneOf(matching(modelsOf(integration), snapshot.model));
   if (!model || snapshot.version === 'latest') return model;
-  const name = `${withoutLatest(model.name)}-${snapshot.version}`;
+  // `claude-sonnet-4-0` has the snapshot `claude-sonnet-4-20250514`.
+  const base = namesOf(model).includes(snapshot.model) ? snapshot.model : withoutLatest(model.name);
+  const name = `${base}-${snapshot.version}`;
   return { ...model, alias: name, name, otherNames: [] };
+}
+
+/** A model of another maker that a provider has as well, by any of its names, or a snapshot of it. What is only the newest there has another name. */
+function guestAt({ provider }: Integration, wanted: string): CallableModel | undefined {
+  const maker = provider === 'custom' ? undefined : findTokenProvider(provider).alsoHosts;
+  const guest = findBuiltinModel(wanted);
+  if (maker === undefined || guest?.provider !== maker || guest.name.endsWith('-latest')) return undefined;
+  const version = snapshotOf(wanted)?.version ?? 'latest';
+  return unlisted(version === 'latest' ? guest.name : `${guest.name}-${version}`);
 }
 
 const deployed = ({ alias, model, deployment }: Deployment): CallableModel =>
@@ -189,8 +200,8 @@ function findIn(integration: Integration, wanted: string): CallableModel | undef
   if (match && 'model' in match && match.isExact) return match.model;
   if (wanted === integration.name) return defaultModelOf(integration);
   if (match) return unambiguous(match, wanted, (model) => `${model.alias} (${integration.name})`);
-  const snapshot = snapshotAt(integration, wanted);
-  if (snapshot || !takesAnyName(integration)) return snapshot;
+  const other = snapshotAt(integration, wanted) ?? guestAt(integration, wanted);
+  if (other || !takesAnyName(integration)) return other;
   const isHost = integration.provider !== 'custom' && findTokenProvider(integration.provider).hosting;
   return isHost ? deployed({ alias: wanted, model: wanted, deployment: wanted }) : unlisted(wanted);
 }
@@ -214,6 +225,10 @@ function findAnywhere(integrations: readonly Integration[], wanted: string): Res
   }
   for (const integration of integrations) {
     const model = snapshotAt(integration, wanted);
+    if (model) return { integration, model };
+  }
+  for (const integration of integrations) {
+    const model = guestAt(integration, wanted);
     if (model) return { integration, model };
   }
   // One endpoint that takes any name leaves no doubt about who is meant.

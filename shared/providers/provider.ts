@@ -28,8 +28,8 @@ export interface Connection {
   endpoint: string;
   /** The full address of a model, where each has one of its own. @throws AttemptFailure for a name that leads nowhere */
   addressOf?(model: string, settings: ModelSettings, isStreamed: boolean): string;
-  /** The endpoint's protocol, where it is not OpenAI's chat protocol. */
-  protocol?: ChatProtocol;
+  /** The protocol in which a model is asked, where it is not OpenAI's chat protocol. */
+  protocolOf?(model: string): ChatProtocol;
   authentication: Authentication;
   headers: Readonly<Record<string, string>>;
   /** Header names that carry fields of the context. */
@@ -85,6 +85,8 @@ export interface TokenProvider<Stored = Settings, Sent = Settings, Shown = Setti
   models: readonly ModelFamily[];
   /** Where users set the models up themselves. */
   hosting?: Hosting<Stored>;
+  /** The maker of further models that may be there under their own names, after those of every integration that lists them. */
+  alsoHosts?: IntegrationProvider;
 }
 
 export const bearer = ({ token = '' }: Secrets): Authentication => ({

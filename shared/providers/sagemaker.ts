@@ -54,7 +54,7 @@ export const sagemaker = tokenProvider({
       addressOf: (model, _settings, isStreamed) =>
         modelPath(base, ['endpoints', model, isStreamed ? 'invocations-response-stream' : 'invocations']),
       authentication: awsAuthentication('sagemaker', stored, token),
-      protocol: sagemakerChat,
+      protocolOf: () => sagemakerChat,
       ...{ headers: {}, contextHeaders: {}, handler: null, fileLimits: fileLimitsOf(multi_modal_config) },
     };
   },

@@ -3,6 +3,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import { orDefault } from '../wire/common.ts';
 import { MultiModalConfig, ShownMultiModalConfig, Url } from '../wire/integrations.ts';
 import { fileLimitsOf, keptFileLimits } from './addressSettings.ts';
+import { anthropicOnVertex } from './anthropicMessages.ts';
 import { gemini } from './gemini.ts';
 import { type ParameterMap, textAndImages } from './modelFamily.ts';
 import { modelPath, tokenProvider } from './provider.ts';
@@ -30,7 +31,18 @@ const shown = {
 };
 const Stored = z.object({ ...shown, token_uri: z.string() });
 
-/** Gemini models in a project of the user's: https://cloud.google.com/vertex-ai/generative-ai/docs */
+const isClaude = (model: string): boolean => model.startsWith('claude-');
+
+function pathOf(model: string): string[] {
+  // A tuned model is asked at the endpoint that it is deployed to, which has a number.
+  if (/^\d+$/.test(model)) return ['endpoints', model];
+  // Google parts a snapshot from its model by an @, Anthropic by a dash. The first models of version 4 have no second number there.
+  if (isClaude(model))
+    return ['publishers', 'anthropic', 'models', model.replace(/-(20\d{6})$/, '@$1').replace(/-4-0(?=@|$)/, '-4')];
+  return ['publishers', 'google', 'models', model];
+}
+
+/** Models of Google and Anthropic in a project of the user's: https://cloud.google.com/vertex-ai/generative-ai/docs */
 export const vertexAi = tokenProvider({
   name: 'vertex_ai',
   label: 'Vertex AI',
@@ -72,18 +84,22 @@ export const vertexAi = tokenProvider({
     return {
       endpoint: base,
       addressOf(model, _settings, isStreamed) {
-        // A tuned model is asked at the endpoint that it is deployed to, which has a number.
-        const path = /^\d+$/.test(model) ? ['endpoints', model] : ['publishers', 'google', 'models', model];
-        const url = new URL(modelPath(base, ['v1', 'projects', project_id, 'locations', location, ...path]));
+        const url = new URL(modelPath(base, ['v1', 'projects', project_id, 'locations', location, ...pathOf(model)]));
+        if (isClaude(model)) {
+          url.pathname = url.pathname.replace('%40', '@');
+          url.pathname += isStreamed ? ':streamRawPredict' : ':rawPredict';
+          return url.href;
+        }
         url.pathname += isStreamed ? ':streamGenerateContent' : ':generateContent';
         if (isStreamed) url.searchParams.set('alt', 'sse');
         return url.href;
       },
       authentication: { kind: 'oauth2', grant: 'service_account', tokenUrl: token_uri, scope: SCOPE, credentials: token },
-      protocol: gemini,
+      protocolOf: (model) => (isClaude(model) ? anthropicOnVertex : gemini),
       ...{ headers: {}, contextHeaders: {}, handler: null, fileLimits: fileLimitsOf(multi_modal_config) },
     };
   },
+  alsoHosts: 'anthropic',
   models: [
     {
       parameters,

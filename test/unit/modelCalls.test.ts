@@ -557,6 +557,7 @@ describe('finding the model', () => {
     ['Mistral Large 2512', 'mistral-large-2512'],
     ['claude-sonnet-4-5-20250929', 'claude-sonnet-4-5-20250929'],
     ['claude-3-5-haiku-20241022', 'claude-3-5-haiku-20241022'],
+    ['claude-sonnet-4-20250514', 'claude-sonnet-4-20250514'],
     ['Claude 3.5 Sonnet', 'claude-3-5-sonnet-latest'],
     ['Claude Sonnet 3.7', 'claude-3-7-sonnet-latest'],
     ['Named/Fast Model', 'fast-model-real'],

@@ -43,19 +43,29 @@ describe('Anthropic', () => {
     const connection = connect(toStored(request.parse({ token: 't' })), { token: 't' });
     expect(connection).toMatchObject({
       endpoint: 'https://api.anthropic.com/v1',
-      authentication: { kind: 'header', name: 'authorization', value: 'Bearer t' },
+      authentication: { kind: 'header', name: 'x-api-key', value: 't' },
     });
-    expect(connection.addressOf).toBeUndefined();
+    expect(connection.addressOf?.('claude-opus-5-5', {}, false)).toBe('https://api.anthropic.com/v1/messages');
   });
 
   test.each([
-    ['', '/v1/chat/completions'],
-    ['//', '/v1/chat/completions'],
-    ['/v1/', '/v1/chat/completions'],
-    ['/gateway/claude', '/gateway/claude/chat/completions'],
+    ['', '/v1/messages'],
+    ['//', '/v1/messages'],
+    ['/v1/', '/v1/messages'],
+    ['/gateway/claude', '/gateway/claude/messages'],
+    ['/gateway/messages?team=a', '/gateway/messages?team=a'],
   ])('an address that ends in %j is asked at %s', async (path, expected) => {
     const sent = await sentBy(connected('anthropic', { endpoint: `${endpoint.url}${path}` }), {});
-    expect([sent.path, sent.headers.authorization]).toEqual([expected, 'Bearer secret-1']);
+    expect([sent.path, sent.headers['x-api-key']]).toEqual([expected, 'secret-1']);
+  });
+
+  test('a gateway that has these models in the protocol of OpenAI is asked so where its address says it', async () => {
+    const integration = connected('anthropic', { endpoint: `${endpoint.url}/v1/chat/completions` });
+    const sent = await sentBy(integration, { settings: { max_tokens: 8 } });
+    expect([sent.path, sent.headers.authorization, sent.answer.text]).toEqual([
+      ...['/v1/chat/completions', 'Bearer secret-1', 'ok'],
+    ]);
+    expect(sent.body).toEqual({ model: 'claude-opus-5-5', max_tokens: 8, messages: [{ role: 'user', content: 'hello' }] });
   });
 
   test('a model is sent what it takes', async () => {
@@ -63,11 +73,11 @@ describe('Anthropic', () => {
     const settings = { temperature: 0.3, max_tokens: 64, frequency_penalty: 0.5 };
     expect((await sentBy(integration, { modelAlias: 'Claude Haiku 4.5', settings })).body).toEqual({
       ...{ model: 'claude-haiku-4-5', temperature: 0.3, max_tokens: 64 },
-      messages: [{ role: 'user', content: 'hello' }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
     });
     expect((await sentBy(integration, { modelAlias: 'claude-opus-4-8', settings })).body).toEqual({
       ...{ model: 'claude-opus-4-8', max_tokens: 64 },
-      messages: [{ role: 'user', content: 'hello' }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
     });
   });
 
