@@ -2,6 +2,8 @@ import type { Fields } from '../wire/isObject.ts';
 
 /** A protocol other than OpenAI's, as a translation from and into its chat completions. What it has no word for stays unsaid, never guessed. */
 export interface ChatProtocol {
+  /** True where an answer can say how probable its tokens were. */
+  hasLogProbabilities?: true;
   /**
    * The request in this protocol.
    * @param body a chat completion request

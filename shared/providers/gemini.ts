@@ -6,6 +6,7 @@ import { eventData } from './eventData.ts';
 
 /** The protocol of Gemini models: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference */
 export const gemini: ChatProtocol = {
+  hasLogProbabilities: true,
   toRequest,
   toCompletion: (said) => completionOf(said, 0) ?? said,
   async *pieces(parts) {
@@ -25,6 +26,7 @@ export const gemini: ChatProtocol = {
 const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'stop'],
   ...['tools', 'tool_choice', 'response_format', 'reasoning_effort', 'n', 'seed', 'frequency_penalty', 'presence_penalty'],
+  ...['logprobs', 'top_logprobs'],
 ]);
 
 function toRequest(body: Fields): Fields {
@@ -44,6 +46,8 @@ function toRequest(body: Fields): Fields {
     seed: body.seed,
     frequencyPenalty: body.frequency_penalty,
     presencePenalty: body.presence_penalty,
+    responseLogprobs: body.logprobs,
+    logprobs: body.top_logprobs,
     responseMimeType: /^json_/.test(String(format.type)) ? 'application/json' : undefined,
     responseJsonSchema: fieldsOf(format.json_schema).schema,
     thinkingConfig: effort === undefined ? undefined : { includeThoughts: true, ...thinking(effort, isNew) },
@@ -168,10 +172,24 @@ function completionOf(said: unknown, before: number) {
     })),
   };
   return {
-    choices: [{ index: 0, message, ...(reason !== undefined && { finish_reason: finishReason(reason, before + calls.length) }) }],
+    choices: [
+      {
+        ...{ index: 0, message, ...logProbabilitiesOf(candidate) },
+        ...(reason !== undefined && { finish_reason: finishReason(reason, before + calls.length) }),
+      },
+    ],
     ...(textIn(modelVersion) !== undefined && { model: modelVersion }),
     ...(usageMetadata != null && { usageMetadata }),
   };
+}
+
+/** Of each token where they were asked for; the mean of all comes with them, or alone. */
+function logProbabilitiesOf({ logprobsResult, avgLogprobs }: Fields = {}): Fields {
+  const content = objectsIn(fieldsOf(logprobsResult).chosenCandidates).map(({ token, logProbability }) => ({
+    ...{ token, logprob: logProbability },
+  }));
+  if (content.length === 0 && avgLogprobs === undefined) return {};
+  return { logprobs: { ...(content.length > 0 && { content }), average: avgLogprobs } };
 }
 
 const finishReason = (reason: string, calls: number): string =>
@@ -182,6 +200,7 @@ const FIELD_NAMES: readonly (readonly [RegExp, string])[] = [
   [/response ?mime ?type|response(?:Json)?Schema|response_(?:json_)?schema|response_mime_type/gi, 'response_format'],
   [/thinking[ _]?(?:config|level|budget)(?:\.\w+)*/gi, 'reasoning_effort'],
   [/topP/g, 'top_p'],
+  [/response_?logprobs|logprobs/gi, 'logprobs'],
   [/maxOutputTokens|max_output_tokens/g, 'max_tokens'],
   [/stopSequences|stop_sequences/g, 'stop'],
   [/candidateCount|candidate_count|multiple candidates/gi, 'n'],

@@ -74,6 +74,8 @@ export interface ModelAnswer {
   reasoningTokens: number | null;
   /** One for each token of the answer; null where the endpoint gives none. */
   logProbabilities: readonly number[] | null;
+  /** Their mean; an endpoint may give that alone. */
+  averageLogProbability: number | null;
   /** The successful try alone: no wait, no earlier try, no token request. */
   durationNs: number;
   attempts: Attempt[];

@@ -126,8 +126,11 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
 
       const { stream } = call;
       const settings = requestParameters(model, call.settings, call.areFilledIn);
-      const speaksChat = !connection.handler && !protocol && !call.embeds;
-      const wantsLogProbabilities = call.wantsLogProbabilities === true && speaksChat && !('logprobs' in settings);
+      const hasLogProbabilities = !connection.handler && (protocol === undefined || protocol.hasLogProbabilities === true);
+      const wantsLogProbabilities = call.wantsLogProbabilities === true && hasLogProbabilities && !('logprobs' in settings);
+      // What the protocol has no word for is as good as refused.
+      const unsaid =
+        call.wantsLogProbabilities === true && !connection.handler && !hasLogProbabilities ? ['logprobs is not sent'] : [];
       const asked = wantsLogProbabilities ? { ...settings, logprobs: true } : settings;
       const parameters = stream && !connection.handler ? { ...asked, ...STREAMED } : asked;
       const modelKey = `${integration.id} ${integration.updatedAt.getTime()} ${model.name}`;
@@ -215,7 +218,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         const cost = deps.prices.pricedCost({ ...counts, ...pricedName({ integration, model }), at });
         const costs = { costUsd: cost?.usd ?? null, priceSource: cost?.source ?? null };
         const result = toModelAnswer(answer, model, {
-          ...{ ...counts, ...costs, durationNs: ns, timeToFirstTokenNs, attempts, adjustments: notes },
+          ...{ ...counts, ...costs, durationNs: ns, timeToFirstTokenNs, attempts, adjustments: [...unsaid, ...notes] },
         });
         countUsage(deps.telemetry, integration.name, result);
         return result;
@@ -335,6 +338,7 @@ function toModelAnswer(
     cacheWriteTokens: cacheWriteTokens ?? null,
     reasoningTokens: reasoningTokens ?? null,
     logProbabilities: isNumbers(answer.logProbabilities) ? answer.logProbabilities : null,
+    averageLogProbability: typeof answer.averageLogProbability === 'number' ? answer.averageLogProbability : null,
     ...measured,
   };
 }

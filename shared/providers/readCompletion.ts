@@ -23,12 +23,14 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
   const reasoning = [...texts.reasoning, thoughts].filter((part) => part !== undefined && part !== '').join('\n\n');
   const toolCalls = readToolCalls(message);
   const logProbabilities = readLogProbabilities(choice.logprobs);
+  const average = logProbabilityIn(fieldsOf(choice.logprobs).average);
   return {
     content: text === '' && refusal !== undefined ? refusal : text,
     ...(refusal !== undefined && refusal !== '' && { refusal }),
     ...(reasoning !== '' && { reasoning }),
     ...(toolCalls.length > 0 && { toolCalls }),
     ...(logProbabilities !== undefined && { logProbabilities }),
+    ...(average !== undefined && { averageLogProbability: average }),
     ...(typeof model === 'string' && { model }),
     ...(typeof choice.finish_reason === 'string' && { finishReason: choice.finish_reason }),
     ...readUsage(
@@ -115,12 +117,15 @@ export function logProbabilityEntries(logprobs: unknown): readonly unknown[] {
 
 /** Those of the tokens of the answer; undefined where one of them is not said. */
 function readLogProbabilities(logprobs: unknown): number[] | undefined {
-  const read = logProbabilityEntries(logprobs).map((entry) => {
-    const given = isObject(entry) && !isExact(entry) ? entry.logprob : entry;
-    return isExact(given) ? Number(given) : given;
-  });
-  const isSaid = read.length > 0 && read.every((one): one is number => typeof one === 'number' && one <= 0);
-  return isSaid ? read : undefined;
+  const read = logProbabilityEntries(logprobs).map((entry) =>
+    logProbabilityIn(isObject(entry) && !isExact(entry) ? entry.logprob : entry),
+  );
+  return read.length > 0 && read.every((one) => one !== undefined) ? read : undefined;
+}
+
+function logProbabilityIn(given: unknown): number | undefined {
+  const value = isExact(given) ? Number(given) : given;
+  return typeof value === 'number' && value <= 0 ? value : undefined;
 }
 
 /** Calls of tools, and of functions as they were called before them. */

@@ -7,6 +7,7 @@ import { eventData } from './eventData.ts';
 
 /** OpenAI's protocol, as the containers of vLLM, TGI and DJL speak it, in the envelope of SageMaker. */
 export const sagemakerChat: ChatProtocol = {
+  hasLogProbabilities: true,
   toRequest: (body) => body,
   toCompletion: (said) => said,
   async *pieces(parts) {

@@ -204,6 +204,10 @@ describe('metrics of log probabilities', () => {
     ['tokens', '[{"token": "Pa", "logprob": -0.25}, {"token": "ris", "logprob": -0.75}]', 0.5],
     ['the answer of a chat', openAi, 0.5],
     ['the answer of a completion', '{"tokens": ["Pa", "ris"], "token_logprobs": [null, -0.5]}', 0.5],
+    ['the result of Gemini', '{"chosenCandidates": [{"token": "a", "logProbability": -0.25}, {"logProbability": -0.75}]}', 0.5],
+    ['the whole of it', '{"avgLogprobs": -9, "logprobsResult": {"chosenCandidates": [{"logProbability": -0.5}]}}', 0.5],
+    ['its mean alone', '{"avgLogprobs": -0.5}', 0.5],
+    ['a prompt in the form of vLLM', '[null, {"17": {"logprob": -0.5, "rank": 1, "decoded_token": "a"}}]', 0.5],
     ['a certain answer', '[0, 0]', 0],
   ])('uncertainty is the mean of −log p: %s', async (_, logprobs, value) => {
     expect(await score('uncertainty', { kind: 'llm', metadata: { logprobs } }, nobody)).toMatchObject({ value });

@@ -273,6 +273,54 @@ describe('an answer', () => {
   });
 });
 
+describe('log probabilities', () => {
+  const chosenCandidates = [
+    { token: 'fo', tokenId: 7, logProbability: -0.25 },
+    { token: 'ur', tokenId: 8, logProbability: -0.75 },
+  ];
+  const probable = (more: object) => fails(200, gives([{ text: 'four' }], more));
+
+  test('are asked for where a metric wants them, with no others beside the chosen ones', async () => {
+    endpoint.next(probable({ avgLogprobs: -0.5, logprobsResult: { topCandidates: [], chosenCandidates } }));
+    const answer = await complete({ wantsLogProbabilities: true });
+    expect(sent()?.generationConfig).toEqual({ responseLogprobs: true });
+    expect(answer).toMatchObject({ logProbabilities: [-0.25, -0.75], averageLogProbability: -0.5, adjustments: [] });
+    await complete();
+    expect(sent()).not.toHaveProperty('generationConfig');
+  });
+
+  test.each([
+    ['the mean alone', { avgLogprobs: -0.5 }, { logProbabilities: null, averageLogProbability: -0.5 }],
+    ['a mean that is none', { avgLogprobs: 'NaN' }, { logProbabilities: null, averageLogProbability: null }],
+    [
+      'one token that lacks its own',
+      { avgLogprobs: -0.5, logprobsResult: { chosenCandidates: [{ token: 'a' }] } },
+      { logProbabilities: null, averageLogProbability: -0.5 },
+    ],
+    ['nothing', {}, { logProbabilities: null, averageLogProbability: null }],
+  ])('with %s, what is said is kept', async (_what, more, expected) => {
+    endpoint.next(probable(more));
+    expect(await complete({ wantsLogProbabilities: true })).toMatchObject({ text: 'four', ...expected });
+  });
+
+  test.each([
+    'Logprobs is not enabled for models/gemini-2.5-flash',
+    'Unable to submit request because response_logprobs is not supported by this model.',
+  ])('a model that refuses them (%s) is asked without', async (message) => {
+    endpoint.next(fails(400, { error: { code: 400, status: 'INVALID_ARGUMENT', message } }));
+    const answer = await complete({ wantsLogProbabilities: true });
+    expect(answer).toMatchObject({ text: 'four', logProbabilities: null, adjustments: ['logprobs is not sent'] });
+    expect(sent()).not.toHaveProperty('generationConfig');
+  });
+
+  test('a model whose protocol has none is not asked, and the answer says so', async () => {
+    endpoint.next(fails(200, { type: 'message', content: [{ type: 'text', text: 'four' }], stop_reason: 'end_turn' }));
+    const answer = await complete({ wantsLogProbabilities: true, modelAlias: 'vertex_ai/claude-opus-4-8' });
+    expect(answer).toMatchObject({ text: 'four', logProbabilities: null, adjustments: ['logprobs is not sent'] });
+    expect(sent()).not.toHaveProperty('logprobs');
+  });
+});
+
 describe('an answer in pieces', () => {
   const data = (said: object) => `data: ${JSON.stringify(said)}\r\n\r\n`;
   const heard: AnswerPiece[] = [];

@@ -56,8 +56,7 @@ export function promptTemplateRunner(
               ...(answer.reasoning === null ? {} : { events: [{ type: 'reasoning', content: answer.reasoning }] }),
               user_metadata: {
                 ...triesOf(answer.attempts),
-                ...(wantsLogProbabilities &&
-                  answer.logProbabilities !== null && { logprobs: shortList(answer.logProbabilities) }),
+                ...(wantsLogProbabilities && logProbabilitiesOf(answer)),
                 ...(answer.adjustments.length > 0 && { sent_otherwise: JSON.stringify(answer.adjustments) }),
               },
               metrics: {
@@ -116,6 +115,11 @@ export function promptTemplateRunner(
       ...fields,
     } as unknown as LoggedSpan;
   }
+}
+
+function logProbabilitiesOf({ logProbabilities, averageLogProbability }: ModelAnswer): { logprobs?: string } {
+  if (logProbabilities !== null) return { logprobs: shortList(logProbabilities) };
+  return averageLogProbability === null ? {} : { logprobs: JSON.stringify({ avgLogprobs: averageLogProbability }) };
 }
 
 /** As JSON. Four digits say how sure a model was; all of them would be longer than the answer several times over. */

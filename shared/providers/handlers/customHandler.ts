@@ -41,6 +41,8 @@ export interface HandlerAnswer {
   reasoningTokens?: number;
   /** Log probabilities of the tokens of the answer, in their order. */
   logProbabilities?: readonly number[];
+  /** Their mean, where only that is known. */
+  averageLogProbability?: number;
 }
 
 /**
