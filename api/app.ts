@@ -39,7 +39,7 @@ export function createApp({
   checkReplies,
   requests,
   publicUrl,
-  bodies,
+  bodies = openBodyBounds(),
   console = [],
 }: AppOptions): Express {
   const checkHost = hostCheck(publicUrl);
@@ -63,10 +63,10 @@ export function createApp({
     next();
   });
   app.use(consoleFiles(), ...console);
-  app.use(mount(endpoints, gate, bodies ?? openBodyBounds(), checkReplies));
+  app.use(mount(endpoints, gate, bodies, checkReplies));
   mountDocuments(app, (version) => openapiDocument(endpoints, apiKeyHeaders, version, below));
   app.use(refuseUnknown(endpoints));
-  app.use(errorResponse(log));
+  app.use(errorResponse(log, bodies.lingerMs));
   return app;
 }
 

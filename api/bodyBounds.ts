@@ -11,6 +11,8 @@ export interface BodyBounds {
   /** Forms, which are kept in files while they are read. */
   disk: ByteShares;
   pace: BodyPace;
+  /** Milliseconds between two looks at whether the rest of a refused body still comes; absent: as long as suits networks. */
+  lingerMs?: number | undefined;
 }
 
 /** The values made of a body take about three times its bytes. */
@@ -25,10 +27,17 @@ export const openBodyBounds = ({
   memoryBytes = MEMORY_MB * MiB,
   bytesPerSecond = BYTES_PER_SECOND,
   windowMs = WINDOW_MS,
+  lingerMs,
+}: {
+  memoryBytes?: number;
+  bytesPerSecond?: number;
+  windowMs?: number;
+  lingerMs?: number;
 } = {}): BodyBounds => ({
   memory: new ByteShares(memoryBytes, 'bodies of requests'),
   disk: new ByteShares(DISK_BYTES, 'uploads'),
   pace: { bytesPerSecond, windowMs },
+  lingerMs,
 });
 
 /** Bytes that a logging request holds beside its body: the connection, headers, promises. */

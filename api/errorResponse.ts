@@ -31,7 +31,7 @@ export function errorBody(err: ServiceError, detail: string | InvalidItem[] = er
 const CHALLENGES = ['Bearer', 'Basic realm="Assay", charset="UTF-8"'];
 
 /** Writes the answer to a caller of the API whose request failed: the only place that does. */
-export function errorResponse(log: Logger): ErrorRequestHandler {
+export function errorResponse(log: Logger, lingerMs?: number): ErrorRequestHandler {
   return (err, request, response, _next) => {
     if (isHangUp(err)) {
       log.debug({ path: request.path, requestId: response.locals.requestId }, 'the caller left amid the reply');
@@ -44,7 +44,7 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
       response.destroy();
       return;
     }
-    discardRest(request, response);
+    discardRest(request, response, lingerMs);
     const known = err instanceof ServiceError ? err : (fromExpress(err) ?? ofMemory(err));
     if (err instanceof RequestInvalid || known?.status === 422) {
       send(request, response, 422, invalidBody(err, response.locals.parts));

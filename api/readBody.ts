@@ -97,9 +97,9 @@ function textOf(pieces: readonly Buffer[], size: number): string {
 
 /**
  * Lets the sender of a body that was not wanted read the answer: closing while it sends would reset the connection under it, and on a busy machine it
- * sends for long. Whoever stops sending, or does not come to an end within a minute, is cut off.
+ * sends for long. Whoever stops sending, or does not come to an end within twelve looks, which is a minute, is cut off.
  */
-export function discardRest(request: IncomingMessage, response: ServerResponse): void {
+export function discardRest(request: IncomingMessage, response: ServerResponse, lingerMs = LINGER_MS): void {
   if (request.complete) return;
   response.once('finish', () => {
     if (request.complete || request.destroyed) return;
@@ -111,7 +111,7 @@ export function discardRest(request: IncomingMessage, response: ServerResponse):
       before = bytesRead;
     };
     // Bytes that came while the process was busy are read after its timers have run.
-    const looking = setInterval(() => setImmediate(look), LINGER_MS);
+    const looking = setInterval(() => setImmediate(look), lingerMs);
     request.once('close', () => clearInterval(looking));
     request.resume();
   });

@@ -16,7 +16,7 @@ import { type RawConnection, rawConnection } from '../support/rawHttp.ts';
 const MiB = 1024 * 1024;
 /** Held by the bodies of all requests; one account alone holds half. */
 const MEMORY = 16 * MiB;
-const bodies = openBodyBounds({ memoryBytes: MEMORY, bytesPerSecond: 10_000, windowMs: 300 });
+const bodies = openBodyBounds({ memoryBytes: MEMORY, bytesPerSecond: 10_000, windowMs: 300, lingerMs: 100 });
 let http: HttpService;
 
 /** Who calls is whom the header `account` names; the project `closed` is nobody's. */
@@ -39,6 +39,13 @@ beforeAll(async () => {
       path: '/projects/{project_id}/log',
       access: { project: 'log_data' },
       isIngest: true,
+      handle: async () => null,
+    }),
+    endpoint({
+      ...route,
+      path: '/projects/{project_id}/small',
+      access: { project: 'update' },
+      bodyLimit: MiB,
       handle: async () => null,
     }),
     endpoint({
@@ -103,6 +110,15 @@ describe('a body that comes', () => {
     const drip = setInterval(() => slow.socket.writable && slow.socket.write(packed.subarray(at, ++at)), 20);
     onTestFinished(() => clearInterval(drip));
     expect((await slow.answer()).status).toBe(408);
+  });
+
+  test('without an end is 413, and its connection ends although more comes', async () => {
+    const endless = await begun('/projects/p/small', { account: 'endless', 'Transfer-Encoding': 'chunked' });
+    const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
+    const sending = setInterval(() => endless.socket.writable && endless.socket.write(chunk), 10);
+    onTestFinished(() => clearInterval(sending));
+    expect((await endless.answer()).status).toBe(413);
+    await endless.closed;
   });
 
   test('steadily is taken, however long that lasts', async () => {
