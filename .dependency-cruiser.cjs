@@ -259,6 +259,15 @@ module.exports = {
       { pathNot: '^(console|test)/' },
       { path: '^console/' },
     ),
+    rule(
+      'unit-tests-open-nothing',
+      'They take seconds, since no import leads to the driver of a store, to a service or to a browser.',
+      { path: '^test/unit/' },
+      {
+        path: `${packages([...drivers, 'playwright-core'])}|^shared/stores/[^/]+/connect\\.ts$|^(start|(api|workers)/main)\\.ts$`,
+        reachable: true,
+      },
+    ),
     rule('nothing-imports-the-command', 'It is where things begin.', { pathNot: '^(cli|test|demo|bench)/' }, { path: '^cli/' }),
     rule(
       'nothing-imports-entries',
