@@ -283,6 +283,19 @@ describeConsole('the console by keys', (open) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
+  test('keys still work when the table that had the focus goes', async () => {
+    const page = await pages.signedIn({ key: service.apiKey });
+    await page.goto(`${service.url}/console/p/${project.id}/records?q=${encodeURIComponent('name = nothing')}`);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await said(page, '8 traces');
+    await page.getByRole('grid').focus();
+    await page.goBack();
+    await page.getByRole('grid').waitFor({ state: 'detached' });
+    // Not to the list of log streams, in which letters choose: the focus goes to what is nearest.
+    await page.keyboard.press('/');
+    await expect.poll(() => page.getByLabel('Filter', { exact: true }).evaluate(isFocused)).toBe(true);
+  });
+
   test('who clicks beside a menu has its button, who clicks on a control has that', async () => {
     const page = await pages.signedIn({ key: service.apiKey });
     await page.goto(`${service.url}/console/p/${project.id}/records`);

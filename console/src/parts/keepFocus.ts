@@ -81,7 +81,7 @@ function heirOf({ target, nextSibling, previousSibling }: MutationRecord): HTMLE
     const table = stops.find((stop) => stop.matches('[role=grid], [role=treegrid]'));
     const page = scope.id === 'content' ? scope : scope.querySelector<HTMLElement>('#content');
     if (same ?? table ?? page) return same ?? table ?? page ?? undefined;
-    if (stops.length > 0) return border === target ? stops[0] : (stops.find(isAfter) ?? stops.at(-1));
+    if (stops.length > 0) return border === scope ? stops[0] : (stops.find(isAfter) ?? stops.at(-1));
   }
   return undefined;
 }
