@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { otherUser } from '../shared/childProcesses/codeIsolation.ts';
 import { createCodeSandbox } from '../shared/codeMetrics/codeSandbox.ts';
-import { recordForPython } from '../shared/codeMetrics/recordForPython.ts';
-import { pyodideFolder, sandboxProgram } from '../shared/codeMetrics/sandboxProcess.ts';
+import { recordForCode } from '../shared/codeMetrics/recordForCode.ts';
+import { interpreters } from '../shared/codeMetrics/sandboxProcess.ts';
 import { scoredRecord } from '../test/support/scoredRecord.ts';
 
 const CODE = 'def scorer_fn(*, step_object, **kwargs) -> int:\n    return len(step_object.output)\n';
@@ -15,11 +15,11 @@ export async function run(args: string[]): Promise<void> {
   });
   const sandbox = createCodeSandbox({
     ...{ isOn: true, processes: 1, callMs: 10_000, memoryMb: 128 },
-    user: () => otherUser({ RUNNER_USER: undefined }, sandboxProgram, pyodideFolder),
+    user: (language) => otherUser({ RUNNER_USER: undefined }, interpreters[language]),
     onBroken: (err) => console.error(err),
   });
   const { signal } = new AbortController();
-  const record = recordForPython(scoredRecord({ name: 'row', input: 'Hi', output: 'Hello' }));
+  const record = recordForCode(scoredRecord({ name: 'row', input: 'Hi', output: 'Hello' }));
   const score = () => sandbox.score('bench', CODE, record, signal);
   const timed = async (what: string, act: () => Promise<unknown>) => {
     const start = performance.now();

@@ -17,7 +17,7 @@ import { type JudgeTryOut, tryOutOf } from './tryJudge.ts';
 import { untilAnswered } from './untilAnswered.ts';
 
 export interface CodeOptions extends CallOptions {
-  /** Python source that defines `scorer_fn`. */
+  /** Source: Python that defines `scorer_fn`, or JavaScript that exports a function. */
   code: string;
   /** Kinds of records that it scores, such as `trace`; without them those that the code names, else `llm`. */
   kinds?: string[] | undefined;
@@ -74,7 +74,7 @@ export interface CreateCodeMetricOptions
 }
 
 /**
- * Creates a metric of Python code: checks the code, and makes the metric with its first version. One that is refused leaves nothing behind.
+ * Creates a metric of code: checks the code, and makes the metric with its first version. One that is refused leaves nothing behind.
  * @throws ValueError without name or code; InvalidCodeError as `validateCodeMetric`; HttpStatusError 409 when the name is taken, 422 for settings that
  * cannot be right.
  */

@@ -5,7 +5,7 @@ import { createAssetAccess } from './assets/assetAccess.ts';
 import type { Environment } from './childProcesses/childEnvironment.ts';
 import { codeIsolation, otherUser } from './childProcesses/codeIsolation.ts';
 import { createCodeSandbox } from './codeMetrics/codeSandbox.ts';
-import { pyodideFolder, sandboxProgram } from './codeMetrics/sandboxProcess.ts';
+import { interpreters } from './codeMetrics/sandboxProcess.ts';
 import { openComparisons } from './comparison/openComparisons.ts';
 import { allowsLoopback, type Config } from './config/config.ts';
 import type { ExtensionWorkflows } from './datasetExtensions/extension.ts';
@@ -240,8 +240,8 @@ export function assembleDomain(
     processes: config.CODE_METRIC_PROCESSES,
     callMs: config.CODE_METRIC_SECONDS * 1_000,
     memoryMb: config.CODE_METRIC_MEMORY_MB,
-    user: () => otherUser(config, sandboxProgram, pyodideFolder),
-    onBroken: (err) => log.error({ err }, 'no Python interpreter could be started, so metrics of code have no values'),
+    user: (language) => otherUser(config, interpreters[language]),
+    onBroken: (err) => log.error({ err }, 'no interpreter could be started, so metrics of code have no values'),
   });
   const scoring = openScoring({
     sandbox,

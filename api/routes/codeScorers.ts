@@ -31,7 +31,7 @@ export interface CodeScorerRouteDeps {
 const tag = 'Scorers';
 const ScorerPath = z.object({ scorer_id: Uuid });
 
-/** Metrics of Python code. */
+/** Metrics of code that users write. */
 export function codeScorerRoutes({ scorers, assets, sandbox, validations }: CodeScorerRouteDeps): Endpoint[] {
   return [
     endpoint({
@@ -109,7 +109,7 @@ export function codeScorerRoutes({ scorers, assets, sandbox, validations }: Code
       access: { asset: 'scorer', action: 'read' },
       params: ScorerPath,
       query: z.object({ version: VersionNumber.nullish() }),
-      response: z.string().describe('The Python source.'),
+      response: z.string().describe('The source.'),
       handle: async ({ params, query }) => (await getCode(scorers, params.scorer_id, query.version ?? undefined)).code,
     }),
   ];

@@ -54,9 +54,12 @@ const userOf = ({ RUNNER_USER }: Pick<Config, 'RUNNER_USER'>) => RUNNER_USER ?? 
  * The user of a process with the code of users, which needs no file but these.
  * @throws Error when the user of `RUNNER_USER` cannot read them
  */
-export function otherUser(config: Pick<Config, 'RUNNER_USER'>, program: string, folder: string) {
+export function otherUser(
+  config: Pick<Config, 'RUNNER_USER'>,
+  { program, folders }: { program: string; folders: readonly string[] },
+) {
   const user = userOf(config);
-  if (user === undefined || user.uid === 0 || mayRead(user, program, folder)) return user;
+  if (user === undefined || user.uid === 0 || folders.every((folder) => mayRead(user, program, folder))) return user;
   if (config.RUNNER_USER) throw new Error(`RUNNER_USER: user ${user.uid} cannot read this service's program`);
   return undefined;
 }

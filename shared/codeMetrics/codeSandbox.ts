@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Respawning } from '../childProcesses/respawning.ts';
 import { parsedOrNothing } from '../json/parseJson.ts';
+import { type CodeLanguage, languageOf } from './codeLanguage.ts';
 import type { ToSandbox } from './messages.ts';
-import type { PythonRecord } from './recordForPython.ts';
+import type { CodeRecord } from './recordForCode.ts';
 import { SandboxDied, type SandboxLimits, SandboxProcess, type UserIds } from './sandboxProcess.ts';
 
 export interface CodeSandboxOptions extends SandboxLimits {
   isOn: boolean;
   /** Interpreters at a time, each of one project. */
   processes: number;
-  /** The user whose processes they are, where that is another; asked once, before the first. */
-  user(): UserIds;
+  /** The user whose processes those of a language are, where that is another; asked once for each, before the first. */
+  user(language: CodeLanguage): UserIds;
   /** No interpreter could be started. */
   onBroken(err: unknown): void;
 }
@@ -35,15 +36,15 @@ const SummedUp = z.object({
 });
 export type AggregatedByCode = z.output<typeof SummedUp> | { error: string };
 const Answer = z.union([z.object({ error: z.string() }), z.object({ fault: z.literal('memory') })]);
-export type PythonScore = z.output<typeof Outcome> | { error: string };
+export type CodeScore = z.output<typeof Outcome> | { error: string };
 
-/** Runs Python code that users wrote, where it reaches nothing. */
+/** Runs code that users wrote, where it reaches nothing. */
 export interface CodeSandbox {
   readonly isOn: boolean;
   /** Loads the code and says what it is. @returns why it cannot be used otherwise @throws the signal's reason */
   describe(projectId: string, code: string, signal: AbortSignal): Promise<CodeDescription | { error: string }>;
   /** @throws the signal's reason */
-  score(projectId: string, code: string, record: PythonRecord, signal: AbortSignal): Promise<PythonScore>;
+  score(projectId: string, code: string, record: CodeRecord, signal: AbortSignal): Promise<CodeScore>;
   /** Has the `aggregator_fn` of the code sum up these values. @throws the signal's reason */
   aggregate(
     projectId: string,
@@ -67,39 +68,44 @@ interface Work {
   isCalledOff(): boolean;
 }
 
-/** An interpreter, and whose it is: what a project's code leaves behind in it, no other project sees. */
+/** Whose an interpreter is, and what it reads. What a project's code leaves behind in it, no other project sees. */
+type Owner = `${CodeLanguage} ${string}`;
+
+const ownerOf = (projectId: string, code: string): Owner => `${languageOf(code)} ${projectId}`;
+
 interface Slot {
-  owner: string;
+  owner: Owner;
   process: Respawning<SandboxProcess>;
   isBusy: boolean;
   since: number;
 }
 
-const NO_INTERPRETER = 'the service could start no Python interpreter; its log says why';
-export const OFF = 'metrics of Python code are switched off on this service (CODE_METRICS)';
+const NO_INTERPRETER = 'the service could start no interpreter for it; its log says why';
+export const OFF = 'metrics of code are switched off on this service (CODE_METRICS)';
 
 export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
   const { isOn, processes, callMs, memoryMb, onBroken } = options;
   const slots: Slot[] = [];
-  /** In the order in which the projects came to wait. */
-  const waiting = new Map<string, Work[]>();
+  /** In the order in which they came to wait. */
+  const waiting = new Map<Owner, Work[]>();
   const faults = new Map<string, { count: number; reason: string; at: number }>();
-  /** When the last start failed. */
-  let brokenAt: number | undefined;
-  let user: { ids: UserIds } | undefined;
-  const spawn = () => {
-    user ??= { ids: options.user() };
-    return new Respawning(() => new SandboxProcess({ callMs, memoryMb }, user?.ids));
+  /** When the last start of a language's interpreter failed. */
+  const brokenAt = new Map<CodeLanguage, number>();
+  const users = new Map<CodeLanguage, UserIds>();
+  const spawn = (owner: Owner) => {
+    const language = owner.startsWith('python ') ? 'python' : 'javascript';
+    if (!users.has(language)) users.set(language, options.user(language));
+    return new Respawning(() => new SandboxProcess(language, { callMs, memoryMb }, users.get(language)));
   };
 
-  const next = (owner: string): Work | undefined => {
+  const next = (owner: Owner): Work | undefined => {
     const queue = waiting.get(owner);
     const work = queue?.shift();
     if (queue?.length === 0) waiting.delete(owner);
     return work;
   };
   /** A project that waits and has no interpreter. */
-  const without = (): string | undefined => [...waiting.keys()].find((owner) => !slots.some((slot) => slot.owner === owner));
+  const without = (): Owner | undefined => [...waiting.keys()].find((owner) => !slots.some((slot) => slot.owner === owner));
 
   const begin = async (slot: Slot): Promise<void> => {
     slot.isBusy = true;
@@ -109,7 +115,7 @@ export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
         const isOver = !waiting.has(slot.owner) || performance.now() - slot.since > SLICE_MS;
         if (other !== undefined && isOver) {
           const before = slot.process;
-          Object.assign(slot, { owner: other, since: performance.now(), process: spawn() } satisfies Partial<Slot>);
+          Object.assign(slot, { owner: other, since: performance.now(), process: spawn(other) } satisfies Partial<Slot>);
           await before.close();
         }
         const work = next(slot.owner);
@@ -123,11 +129,11 @@ export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
   const wake = (): void => {
     const owner = without();
     if (owner !== undefined && slots.length < processes)
-      slots.push({ owner, process: spawn(), isBusy: false, since: performance.now() });
+      slots.push({ owner, process: spawn(owner), isBusy: false, since: performance.now() });
     for (const slot of slots) if (!slot.isBusy && waiting.size > 0) void begin(slot);
   };
 
-  const inTurn = <T>(owner: string, signal: AbortSignal, work: (process: Respawning<SandboxProcess>) => Promise<T>): Promise<T> =>
+  const inTurn = <T>(owner: Owner, signal: AbortSignal, work: (process: Respawning<SandboxProcess>) => Promise<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       signal.throwIfAborted();
       const onAbort = () => reject(signal.reason);
@@ -159,10 +165,11 @@ export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
       faults.set(key, { count: (faults.get(key)?.count ?? 0) + 1, reason, at: performance.now() });
       return { error: reason };
     };
-    if (brokenAt !== undefined && performance.now() - brokenAt < PAUSE_MS) return { error: NO_INTERPRETER };
+    const language = languageOf(code);
+    if (performance.now() - (brokenAt.get(language) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) return { error: NO_INTERPRETER };
     try {
       const process = await processes.get();
-      brokenAt = undefined;
+      brokenAt.delete(language);
       const answer = Answer.or(expected).safeParse(await callOnce(process, key, code, given)).data;
       if (answer === undefined || isFault(answer)) {
         await process.end();
@@ -174,7 +181,7 @@ export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
     } catch (err) {
       if (!(err instanceof SandboxDied)) {
         onBroken(err);
-        brokenAt = performance.now();
+        brokenAt.set(language, performance.now());
         return { error: NO_INTERPRETER };
       }
       return fault(err.isOverdue ? `the metric took longer than ${callMs / 1_000} s` : 'the metric brought its process down');
@@ -185,17 +192,17 @@ export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
     isOn,
     async describe(projectId, code, signal) {
       if (!isOn) return { error: OFF };
-      return inTurn(projectId, signal, (processes) => call(processes, Description, code));
+      return inTurn(ownerOf(projectId, code), signal, (processes) => call(processes, Description, code));
     },
     async score(projectId, code, record, signal) {
       if (!isOn) return { error: OFF };
       const json = JSON.stringify(record);
-      return inTurn(projectId, signal, (processes) => call(processes, Outcome, code, { record: json }));
+      return inTurn(ownerOf(projectId, code), signal, (processes) => call(processes, Outcome, code, { record: json }));
     },
     async aggregate(projectId, code, scores, signal) {
       if (!isOn) return { error: OFF };
       const json = JSON.stringify(scores);
-      return inTurn(projectId, signal, (processes) => call(processes, SummedUp, code, { scores: json }));
+      return inTurn(ownerOf(projectId, code), signal, (processes) => call(processes, SummedUp, code, { scores: json }));
     },
     async close() {
       await Promise.all(slots.map(({ process }) => process.close()));

@@ -3,13 +3,13 @@ export interface ToSandbox {
   id: number;
   /** Names the code: what was loaded once is kept. */
   key: string;
-  /** Python source; absent where the process has it. */
+  /** Source; absent where the process has it. */
   code?: string;
-  /** A record as {@link recordForPython} makes it, as JSON; absent to look at the code alone. */
+  /** A record as {@link recordForCode} makes it, as JSON; absent to look at the code alone. */
   record?: string;
   /** Values of the metric as a JSON list, for its `aggregator_fn`. */
   scores?: string;
 }
 
 /** A message of such a process. The code of a metric may have forged it: it is checked. */
-export type FromSandbox = { type: 'ready' } | { type: 'answered'; id: number /** A `PythonAnswer` as JSON. */; answer: string };
+export type FromSandbox = { type: 'ready' } | { type: 'answered'; id: number /** What came of it as JSON. */; answer: string };

@@ -1,5 +1,5 @@
 /**
- * The program that runs in the interpreter beside the code of metrics. Its value is a function `(key, code, record, scores)` that gives a `PythonAnswer`
+ * The program that runs in the interpreter beside the code of metrics. Its value is a function `(key, code, record, scores)` that gives the answer
  * as JSON. The function loads code under a key, or has loaded code score a record or sum up values.
  */
 export const pythonPrelude = `

@@ -1,20 +1,50 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { lowerPriority } from '../childProcesses/lowerPriority.ts';
 import type { Life } from '../childProcesses/respawning.ts';
+import type { CodeLanguage } from './codeLanguage.ts';
 import type { FromSandbox, ToSandbox } from './messages.ts';
 
 const folder = import.meta.dirname;
-export const sandboxProgram = join(folder, `sandboxHost${extname(import.meta.filename)}`);
-/** The interpreter and its standard library, with a slash at the end. */
-export const pyodideFolder = fileURLToPath(new URL('.', import.meta.resolve('pyodide')));
+const programOf = (name: string): string => join(folder, `${name}${extname(import.meta.filename)}`);
+const folderOf = (path: string, up: '.' | '..'): string => fileURLToPath(new URL(up, path));
+const quickjs = import.meta.resolve('quickjs-emscripten-core');
+/** Packages that QuickJS is made of, each with its entry one folder down. */
+const quickjsEntries = [
+  ...[quickjs, import.meta.resolve('@jitl/quickjs-wasmfile-release-sync')],
+  pathToFileURL(createRequire(quickjs).resolve('@jitl/quickjs-ffi-types')).href,
+];
+
+interface Interpreter {
+  program: string;
+  /** What it is made of beside its program, with a slash at the end. */
+  folders: readonly string[];
+  args(memoryMb: number): string[];
+}
+
+/** The interpreters by the language that they read. */
+export const interpreters: Readonly<Record<CodeLanguage, Interpreter>> = {
+  python: {
+    program: programOf('pythonHost'),
+    folders: [folderOf(import.meta.resolve('pyodide'), '.')],
+    args(memoryMb) {
+      return [...this.folders, String(memoryMb)];
+    },
+  },
+  javascript: {
+    program: programOf('javascriptHost'),
+    folders: quickjsEntries.map((entry) => folderOf(entry, '..')),
+    args: (memoryMb) => [String(memoryMb)],
+  },
+};
 
 /** Milliseconds in which the interpreter must have started. */
 const START_MS = 120_000;
-/** MiB of the JavaScript heap: texts on their way in and out. The memory of Python is bounded apart. */
+/** MiB of the JavaScript heap: texts on their way in and out. The memory of the code is bounded apart. */
 const HEAP_MB = 256;
 /** Seconds of processor time after which the system ends it, also when the service is gone: a new one takes over. */
 const LIFE_SECONDS = 900;
@@ -25,7 +55,7 @@ const MAX_SAID = 1_000;
 export interface SandboxLimits {
   /** Milliseconds that one call may take. */
   callMs: number;
-  /** MiB that Python may use. */
+  /** MiB that the code may use. */
   memoryMb: number;
 }
 
@@ -40,7 +70,7 @@ export class SandboxDied extends Error {
   }
 }
 
-/** One life of a process with a Python interpreter. It does one thing at a time. */
+/** One life of a process with an interpreter. It does one thing at a time. */
 export class SandboxProcess implements Life {
   readonly ready: Promise<void>;
   dead = false;
@@ -51,9 +81,9 @@ export class SandboxProcess implements Life {
   private lastId = 0;
   private current: { id: number; resolve(answer: string): void; reject(err: unknown): void; timer: NodeJS.Timeout } | undefined;
 
-  constructor({ callMs, memoryMb }: SandboxLimits, user: UserIds) {
+  constructor(language: CodeLanguage, { callMs, memoryMb }: SandboxLimits, user: UserIds) {
     this.callMs = callMs;
-    this.child = spawn(memoryMb, user);
+    this.child = spawn(interpreters[language], memoryMb, user);
     this.ready = new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.died(false), START_MS);
       this.child.on('message', (message: FromSandbox | null) => {
@@ -129,16 +159,16 @@ export class SandboxProcess implements Life {
 }
 
 /** Nothing is passed on of the service's environment, and the process may read the interpreter and its own program alone. */
-function spawn(memoryMb: number, user: UserIds): ChildProcess {
+function spawn(interpreter: Interpreter, memoryMb: number, user: UserIds): ChildProcess {
   const flags = [
     '--permission',
-    `--allow-fs-read=${pyodideFolder}`,
+    ...interpreter.folders.map((path) => `--allow-fs-read=${path}`),
     `--allow-fs-read=${join(folder, '/')}`,
     '--disallow-code-generation-from-strings',
     '--no-warnings',
     `--max-old-space-size=${HEAP_MB}`,
   ];
-  const program = [process.execPath, ...flags, sandboxProgram, pyodideFolder, String(memoryMb)];
+  const program = [process.execPath, ...flags, interpreter.program, ...interpreter.args(memoryMb)];
   const [first, ...others] =
     process.platform === 'win32'
       ? program

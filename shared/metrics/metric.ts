@@ -1,5 +1,5 @@
-import type { PythonScore } from '../codeMetrics/codeSandbox.ts';
-import type { PythonRecord } from '../codeMetrics/recordForPython.ts';
+import type { CodeScore } from '../codeMetrics/codeSandbox.ts';
+import type { CodeRecord } from '../codeMetrics/recordForCode.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { MetricNeed, MultimodalCapability, OutputType, RollUpMethod } from '../wire/scorers.ts';
@@ -99,8 +99,8 @@ export class NotNow extends Error {
 export interface ScoreContext {
   /** @throws NotNow, and whatever the judge's provider fails with */
   complete(request: JudgeRequest): Promise<JudgeAnswer>;
-  /** Runs Python code that a user wrote, where it reaches nothing; absent where no code is run. @throws the reason of `signal` */
-  runPython?(code: string, record: PythonRecord): Promise<PythonScore>;
+  /** Runs code that a user wrote, where it reaches nothing; absent where no code is run. @throws the reason of `signal` */
+  runCode?(code: string, record: CodeRecord): Promise<CodeScore>;
   /** True to ask a judge once more whose answer cannot be read. */
   asksAgain?: boolean;
   signal: AbortSignal;

@@ -1,4 +1,5 @@
-import { recordForPython } from '../codeMetrics/recordForPython.ts';
+import { type CodeLanguage, languageOf, noValue, scoringFunction } from '../codeMetrics/codeLanguage.ts';
+import { recordForCode } from '../codeMetrics/recordForCode.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import type { Metric } from '../metrics/metric.ts';
 import type { CodeScoreType, OutputType } from '../wire/scorers.ts';
@@ -38,6 +39,9 @@ export function typeSuiting(outputType: OutputType, usual: CodeScoreType): CodeS
   return (['bool', 'float', 'str'] as const).find((type) => outputTypesOf(type).includes(outputType)) ?? usual;
 }
 
+/** How code says the type of its values. */
+const sayingType = { python: 'annotate what it returns', javascript: 'export its scoreType' } as const;
+
 type Value = number | boolean | string;
 const typeNames = { boolean: 'bool', number: 'float', string: 'str' } as const;
 const nameOf = (value: Value) => typeNames[typeof value as keyof typeof typeNames];
@@ -49,19 +53,19 @@ export function typeOfValues(values: readonly Value[]): CodeScoreType {
 }
 
 /** A value of code as one of its type, or why it is none. Code that says its type gives no others. */
-export function fitted(value: Value, scoreType: CodeScoreType): { value: Value } | { error: string } {
+export function fitted(value: Value, scoreType: CodeScoreType, language: CodeLanguage): { value: Value } | { error: string } {
   const isNumber = scoreType === 'float' || (scoreType === 'int' && Number.isInteger(Number(value)));
   if (isNumber && typeof value !== 'string') return { value: Number(value) };
   if (nameOf(value) === scoreType) return { value };
   return {
-    error: `scorer_fn gave ${JSON.stringify(value).slice(0, 100)} of the type ${nameOf(value)}; its score type is ${scoreType}: annotate what it returns`,
+    error: `${scoringFunction[language]} gave ${JSON.stringify(value).slice(0, 100)} of the type ${nameOf(value)}; its score type is ${scoreType}: ${sayingType[language]}`,
   };
 }
 
 /** Code that names them looks at what is below a record; it is read only then. */
 const LOOKS_BELOW = /\b(?:spans|traces)\b/;
 
-/** A metric of Python code. Its column is named by the scorer's id, as that of a judge is. */
+/** A metric of code. Its column is named by the scorer's id, as that of a judge is. */
 export function codeMetric(
   scorer: Pick<Scorer, 'id' | 'name' | 'definition'>,
   { code, scoreType, outputType, nodeTypes }: CodeDefinition,
@@ -84,19 +88,20 @@ export function codeMetric(
     needs: 'code',
     ...(LOOKS_BELOW.test(code) ? { readsSpans: true as const } : {}),
     needsReference: scorer.definition.ground_truth === true,
-    async score(record, { runPython }) {
+    async score(record, { runCode }) {
       if (scorer.definition.ground_truth === true && record.datasetOutput === null)
         return { notApplicable: 'the record has no reference output' };
-      if (!runPython) return { error: 'there is no interpreter for Python code here' };
-      const outcome = await runPython(code, recordForPython(record));
+      if (!runCode) return { error: 'there is no interpreter for code here' };
+      const outcome = await runCode(code, recordForCode(record));
       if ('error' in outcome) return outcome;
-      if ('none' in outcome) return { notApplicable: 'scorer_fn gave None' };
+      const language = languageOf(code);
+      if ('none' in outcome) return { notApplicable: `${scoringFunction[language]} gave ${noValue[language]}` };
       const { metadata } = outcome;
-      const fit = fitted(outcome.value, scoreType);
+      const fit = fitted(outcome.value, scoreType, language);
       if ('error' in fit) return fit;
       const { value } = fit;
       if (outputType === 'percentage' && typeof value === 'number' && (value < 0 || value > 1))
-        return { error: `scorer_fn gave ${value}; a percentage is a fraction between 0 and 1` };
+        return { error: `${scoringFunction[language]} gave ${value}; a percentage is a fraction between 0 and 1` };
       return { value, ...(metadata === null ? {} : { metadata }) };
     },
   };

@@ -63,7 +63,7 @@ export interface TunedModel {
   outputType: TunedOutputType | null;
 }
 
-/** Python code, and what it says of itself: fixed once made. */
+/** Code, and what it says of itself: fixed once made. */
 export interface CodeDefinition {
   code: string;
   scoreType: CodeScoreType;

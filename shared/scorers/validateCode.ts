@@ -1,5 +1,6 @@
+import { languageOf } from '../codeMetrics/codeLanguage.ts';
 import { type CodeSandbox, OFF } from '../codeMetrics/codeSandbox.ts';
-import { recordForPython } from '../codeMetrics/recordForPython.ts';
+import { recordForCode } from '../codeMetrics/recordForCode.ts';
 import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
@@ -66,7 +67,7 @@ export async function checkCode(
   const values = test_scores.flatMap(({ score }) => score ?? []);
   const score_type = described.scoreType ?? scoreType ?? typeOfValues(values);
   for (const value of values) {
-    const fit = fitted(value, score_type);
+    const fit = fitted(value, score_type, languageOf(code));
     if ('error' in fit) return invalid(`on the test record: ${fit.error}`);
   }
   return {
@@ -88,7 +89,7 @@ export function unknownKind(type: string): string | undefined {
 
 /** A record to try code on; the metrics that it requires have no values of it. */
 const sampleOf = (kind: RecordKind, required: readonly string[], { input, output } = { input: '', output: '' }) =>
-  recordForPython({
+  recordForCode({
     requiredScores: Object.fromEntries(required.map((name) => [name, null])),
     ...{ kind, name: 'test', input, output, datasetInput: null, datasetOutput: null, metadata: {}, durationNs: null },
     ...{ inputTokens: null, outputTokens: null, totalTokens: null, errorMessage: null, model: null },

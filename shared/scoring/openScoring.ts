@@ -64,7 +64,7 @@ export function openScoring(deps: ScoringDeps): Scoring {
     metrics: scoredRunMetrics(deps),
     contextFor: (run, metric, ...signals) => ({
       ...judgeContext(deps.models, run, metric, ...signals, deps.asksAgain),
-      runPython: (code, record) => deps.sandbox.score(run.projectId, code, record, signals[0]),
+      runCode: (code, record) => deps.sandbox.score(run.projectId, code, record, signals[0]),
     }),
     start,
     written,

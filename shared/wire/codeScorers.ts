@@ -32,7 +32,7 @@ export const listParts = ['scoreable_node_types', 'required_scorers'] as const;
 const file = z.union([z.file(), z.string().transform((text) => new Blob([text]))]);
 
 const codePart = {
-  file: file.describe('The Python source, in UTF-8.'),
+  file: file.describe('The source, in Python or JavaScript, in UTF-8.'),
   required_scorers: ListPart,
   scoreable_node_types: ListPart,
 };

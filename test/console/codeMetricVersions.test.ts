@@ -27,7 +27,7 @@ describeConsole('versions of a code metric', (open) => {
 
   test('a version that was added while the next one is written is announced, and the next one follows it', async () => {
     await button('Write a new version').click();
-    const source = page.getByLabel('Python source');
+    const source = page.getByLabel('Source code');
     await source.fill(`# mine\n${code}`);
     expect(await page.getByText('is newer than').count()).toBe(0);
     await addCodeMetricVersion({ client: service.client, id, code: `# theirs\n${code}`, kinds });
@@ -59,6 +59,6 @@ describeConsole('versions of a code metric', (open) => {
     expect(await page.getByRole('columnheader').allInnerTexts()).toEqual(['Version', 'When', 'Actions']);
     await page.getByRole('tab', { name: 'Metric' }).click();
     await page.getByRole('heading', { name: 'Version 3' }).waitFor();
-    await page.getByRole('region', { name: 'Python source' }).getByText('# mine').waitFor();
+    await page.getByRole('region', { name: 'Source code' }).getByText('# mine').waitFor();
   });
 });

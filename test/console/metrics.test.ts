@@ -117,7 +117,7 @@ describeConsole('metrics', (open) => {
     await page.goto(catalogue());
     await page.getByRole('link', { name: 'New code metric' }).click();
     await field('Name').fill(name);
-    const source = field('Python source');
+    const source = field('Source code');
     await source.fill('def scorer_fn(:');
     await button('Save the metric').click();
     await page.getByText('The code cannot be used: SyntaxError').waitFor();
@@ -136,12 +136,12 @@ describeConsole('metrics', (open) => {
     await said('You changed the code since');
     await button('Save the metric').click();
     await page.getByRole('heading', { name, level: 1 }).waitFor();
-    await page.getByRole('region', { name: 'Python source' }).getByText('.get(step_object.output)').waitFor();
+    await page.getByRole('region', { name: 'Source code' }).getByText('.get(step_object.output)').waitFor();
     await button('Write a new version').click();
     await source.fill(`# again\n${code}`);
     await button('Save as version 2').click();
     await page.getByRole('heading', { name: 'Version 2' }).waitFor();
-    await page.getByRole('region', { name: 'Python source' }).getByText('# again').waitFor();
+    await page.getByRole('region', { name: 'Source code' }).getByText('# again').waitFor();
     expect(await axeViolations(page)).toEqual([]);
   });
 
@@ -152,14 +152,14 @@ describeConsole('metrics', (open) => {
     await field('Model').fill(model);
     endpoint.otherwise(says(`\`\`\`python\n${written}\`\`\``));
     await button('Have a model write it').click();
-    await expect.poll(() => field('Python source').inputValue()).toBe(written);
+    await expect.poll(() => field('Source code').inputValue()).toBe(written);
     expect(await axeViolations(page)).toEqual([]);
     endpoint.otherwise(says('```python\ndef scorer_fn(**kwargs) -> int:\n    return "long"\n```'));
     await button('Have a model write it').click();
     await page
       .getByText("What the model wrote cannot be used: on the test record of the kind trace: scorer_fn gave 'long'")
       .waitFor();
-    await expect.poll(() => field('Python source').inputValue()).toContain('return "long"');
+    await expect.poll(() => field('Source code').inputValue()).toContain('return "long"');
     await button('Discard').click();
   });
 

@@ -88,7 +88,7 @@ describeConsole('metrics that use values of others', (open) => {
   test('code gets the values of a metric when it is tried, saved and given a new version', async () => {
     await makes('New code metric', 'New code metric');
     const code = `def scorer_fn(*, required_scores, **kwargs) -> int:\n    return 6 * required_scores['${length}']\n`;
-    await field('Python source').fill(code);
+    await field('Source code').fill(code);
     await requires(length);
     await button('Try it').click();
     const samples = page.getByRole('region', { name: 'Try it out' }).getByRole('row');
@@ -100,7 +100,7 @@ describeConsole('metrics that use values of others', (open) => {
       .waitFor();
     expect(await scorer()).toMatchObject({ required_scorers: [length] });
     await button('Write a new version').click();
-    await field('Python source').fill(code.replace('6', '7'));
+    await field('Source code').fill(code.replace('6', '7'));
     await button('Try it').click();
     await samples.filter({ hasText: '49' }).waitFor();
     await button('Save as version 2').click();

@@ -3,20 +3,20 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { otherUser } from '../../shared/childProcesses/codeIsolation.ts';
 import { createCodeSandbox } from '../../shared/codeMetrics/codeSandbox.ts';
-import { recordForPython } from '../../shared/codeMetrics/recordForPython.ts';
-import { pyodideFolder, sandboxProgram } from '../../shared/codeMetrics/sandboxProcess.ts';
+import { recordForCode } from '../../shared/codeMetrics/recordForCode.ts';
+import { interpreters } from '../../shared/codeMetrics/sandboxProcess.ts';
 import { scoredRecord } from '../support/scoredRecord.ts';
 
 const starts: unknown[] = [];
 const sandbox = createCodeSandbox({
   ...{ isOn: true, processes: 1, callMs: 10_000, memoryMb: 128 },
-  user: () => otherUser({ RUNNER_USER: undefined }, sandboxProgram, pyodideFolder),
+  user: (language) => otherUser({ RUNNER_USER: undefined }, interpreters[language]),
   onBroken: (err) => starts.push(err),
 });
 afterAll(() => sandbox.close());
 
 const { signal } = new AbortController();
-const record = recordForPython(scoredRecord({ name: 'row', input: 'Hi', output: 'Hello' }));
+const record = recordForCode(scoredRecord({ name: 'row', input: 'Hi', output: 'Hello' }));
 const scorer = (body: string, type = 'str') =>
   `def scorer_fn(*, step_object, **kwargs) -> ${type}:\n    ${body.replaceAll('\n', '\n    ')}\n`;
 const run = (body: string, type?: string, project = 'one') => sandbox.score(project, scorer(body, type), record, signal);
@@ -168,7 +168,7 @@ describe('what scorer_fn gives', () => {
   });
 
   test('sees the steps of a record as objects', async () => {
-    const trace = recordForPython({
+    const trace = recordForCode({
       ...{ kind: 'trace', name: 'row', input: 'Hi', output: 'Hello', datasetInput: 'Hi', datasetOutput: 'Hey', metadata: {} },
       ...{ durationNs: 5, inputTokens: null, outputTokens: null, totalTokens: null, errorMessage: null, model: null },
       spans: [
@@ -233,5 +233,100 @@ describe('aggregator_fn', () => {
   ])('that gives %s costs its own values', async (_, body, reason) => {
     expect(await summed(body)).toEqual({ error: expect.stringContaining(reason) });
     expect(await run('return step_object.output')).toMatchObject({ value: 'Hello' });
+  });
+});
+
+describe('JavaScript', () => {
+  const exporting = (body: string) => `export default function scorer({ input, output, record }) {\n  ${body}\n}\n`;
+  const runScript = (body: string, project = 'one') => sandbox.score(project, exporting(body), record, signal);
+  const good = () => runScript('return output;');
+
+  test.each([
+    ['the process', 'return String(process.pid);', 'process'],
+    ['a module', 'return import("node:fs").then((fs) => String(fs));', 'rror'],
+    ['require', 'return require("node:child_process").execSync("id").toString();', 'require'],
+    ['the global scope of its process', 'return globalThis.constructor.constructor("return process")().pid;', 'process'],
+    ['a function made of a text', 'return new Function("return this.process.pid")();', 'undefined'],
+    ['fetch', 'return fetch("http://127.0.0.1");', 'fetch'],
+    ['a socket', 'return new WebSocket("ws://127.0.0.1");', 'WebSocket'],
+    ['a worker', 'return new Worker("data:text/javascript,1");', 'Worker'],
+    ['WebAssembly', 'return new WebAssembly.Memory({ initial: 60_000 });', 'WebAssembly'],
+    ['its files', 'return std.open("/etc/passwd", "r").readAsString();', 'std'],
+    ['the system', 'return os.exec(["id"]);', 'os'],
+    ['a timer', 'setTimeout(() => undefined, 1);', 'setTimeout'],
+  ])('finds no way to %s', async (_, body, reason) => {
+    expect(await runScript(body)).toEqual({ error: expect.stringContaining(reason) });
+  });
+
+  test('sees the language alone', async () => {
+    const names = 'return Object.getOwnPropertyNames(globalThis).filter((name) => /^[a-z]/.test(name)).sort().join(" ");';
+    expect(await runScript(names)).toMatchObject({
+      value:
+        'decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite isNaN parseFloat parseInt undefined unescape',
+    });
+  });
+
+  test.each([
+    ['loops', 'for (;;);', 'longer than 10 s'],
+    ['waits for itself', 'return (async () => { for (;;) await 1; })();', 'longer than 10 s'],
+    ['reads a text without end', 'return /^(a+)+$/.test("a".repeat(50) + "b");', 'longer than 10 s'],
+    ['eats memory', 'const kept = [];\n  for (;;) kept.push(new Uint8Array(1_000_000).fill(1));', 'more memory than 128 MiB'],
+    ['eats it by texts', 'let text = "x";\n  for (;;) text += text;', 'rror'],
+    ['waits for what never comes', 'return new Promise(() => undefined);', 'waits for what never comes'],
+    ['calls itself without end', 'const again = () => again() + 1;\n  return again();', 'rror'],
+    ['gives a long text', 'return "x".repeat(20_000);', '20000 characters'],
+  ])('that %s costs its own value alone', async (_, body, reason) => {
+    expect(await runScript(body)).toEqual({ error: expect.stringContaining(reason) });
+    expect(await good()).toMatchObject({ value: 'Hello' });
+  });
+
+  test('that changes what it finds harms itself alone', async () => {
+    await runScript('JSON.stringify = () => "[]"; Promise.prototype.then = () => 1; Array.isArray = () => true; return 1;');
+    expect(await good()).toMatchObject({ value: 'Hello' });
+    expect(await runScript('globalThis.left = 1; return "set";')).toMatchObject({ value: 'set' });
+    expect(await runScript('return typeof left;')).toMatchObject({ value: 'undefined' });
+  });
+
+  test.each([
+    ['return 1;', { value: 1, metadata: null }],
+    ['return null;', { none: true }],
+    ['', { none: true }],
+    ['return Number.NaN;', { error: 'scorer gave NaN, which is no number' }],
+    ['return { value: 7, metadata: { why: "seven" } };', { value: 7, metadata: { why: 'seven' } }],
+    ['return { value: 7, metadata: { why: "x".repeat(9_000) } };', { value: 7, metadata: null }],
+    ['return [1];', { error: 'scorer gave [1]; its score type is a number, a boolean or a text' }],
+    ['return record.spans.length + record.name;', { value: '0row' }],
+    ['return Promise.resolve(3);', { value: 3 }],
+    ['return null.length;', { error: expect.stringMatching(/^TypeError: .*\(line 2\)$/) }],
+    ['throw "no";', { error: 'the code threw "no"' }],
+  ])('that says %j', async (body, outcome) => {
+    expect(await runScript(body, 'four')).toMatchObject(outcome);
+  });
+
+  test('says its type, its kinds of records and how values are summed up', async () => {
+    const code = `${exporting('return true;')}export const scoreType = 'int';
+export const nodeTypes = ['trace'];
+export const aggregate = (scores) => ({ most: Math.max(...scores) });\n`;
+    expect(await sandbox.describe('four', code, signal)).toEqual({ scoreType: 'int', nodeTypes: ['trace'], aggregates: true });
+    expect(await sandbox.score('four', code, record, signal)).toMatchObject({ value: 1 });
+    expect(await sandbox.aggregate('four', code, [1, 4, 2], signal)).toEqual({ values: { most: 4 } });
+  });
+
+  test.each([
+    ['export const x = 1;', 'the code exports no function'],
+    ['export default function scorer() { return', 'SyntaxError'],
+    ['import fs from "node:fs";\nexport default () => 1;', 'rror'],
+    [
+      `${exporting('return 1;')}export const scoreType = 'number';`,
+      'scoreType is "number"; it must be one of bool, int, float, str',
+    ],
+    [`${exporting('return 1;')}export const nodeTypes = 'trace';`, 'nodeTypes is no list of names'],
+  ])('that cannot be used says why: %j', async (code, reason) => {
+    expect(await sandbox.describe('four', code, signal)).toEqual({ error: expect.stringContaining(reason) });
+  });
+
+  test('and Python differ by what the code exports', async () => {
+    const python = 'def scorer_fn(**kwargs):\n    """\nexport default nothing\n    """\n    return 1\n';
+    expect(await sandbox.score('one', python, record, signal)).toMatchObject({ value: 1 });
   });
 });

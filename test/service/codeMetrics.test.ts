@@ -303,6 +303,27 @@ def scorer_fn(*, step_object, **kwargs) -> float:
 });
 
 describe('a metric of code', () => {
+  test('is JavaScript as well: checked, read back, and its values of the rows of an experiment', async () => {
+    const { id: projectId } = await service.project();
+    const code = `export default function scorer({ output, reference, variables }) {
+  if (output === 'none') return null;
+  return { value: output.length / variables.output.length, metadata: { reference } };
+}
+export const scoreType = 'float';
+`;
+    const script = await metric(code, 'trace', { output_type: 'discrete' });
+    expect((await service.request('GET', `/scorers/${script.id}/version/code`)).body).toBe(code);
+    const { experiment } = await runExperiment<string, string>({
+      ...{ client, projectId, experimentName: 'script' },
+      dataset: ['four', 'none', 'a'].map((input) => ({ input, output: 'four' })),
+      function: (input: string) => input,
+      metrics: [script.name],
+    });
+    await expect
+      .poll(() => valuesOf(projectId, { experiment_id: experiment.id }, script.id), { timeout: LONG, interval: 500 })
+      .toEqual({ four: 1, a: 0.25, none: 'scorer gave null' });
+  });
+
   test('scores the rows of an experiment, and those that it fails on alone have no value', async () => {
     const { id: projectId } = await service.project();
     const picky = await metric(`

@@ -22,7 +22,7 @@ export function CodeForm({ draft, onDraft, newIn }: Props) {
     <>
       {isNew && <NameFields draft={draft} isNew onChange={set} />}
       <div className={styles.prompt}>
-        <label htmlFor={id}>Python source</label>
+        <label htmlFor={id}>Source code</label>
         <textarea
           id={id}
           required
@@ -33,7 +33,8 @@ export function CodeForm({ draft, onDraft, newIn }: Props) {
         />
         <p className="quiet">
           <code>scorer_fn</code> gets one record as <code>step_object</code>, and gives a number, a boolean, a text or{' '}
-          <code>None</code>. The type that it is annotated with is that of the values.
+          <code>None</code>. The type that it is annotated with is that of the values. JavaScript is taken as well: it exports a
+          function that gets <code>{'{ input, output }'}</code>.
         </p>
       </div>
       {isNew && (

@@ -27,7 +27,7 @@ export function CodeText({ metric, facts }: { metric: Metric; facts: ReactNode }
   const begun = version ? draftOfCode(metric, version, source) : { ...emptyCode, name: metric.name };
   return (
     <DefaultVersion {...{ metric, version, facts }} onWrite={() => setDraft(begun)}>
-      <section className={styles.source} aria-label="Python source">
+      <section className={styles.source} aria-label="Source code">
         <LongText text={source} />
       </section>
     </DefaultVersion>

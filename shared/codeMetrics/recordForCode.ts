@@ -2,7 +2,7 @@ import { parsedOrNothing } from '../json/parseJson.ts';
 import type { ScoredRecord, ScoreValue } from '../metrics/metric.ts';
 
 /** A record as the code of a metric gets it: the keys are the names of its attributes there. */
-export interface PythonRecord {
+export interface CodeRecord {
   /** A record kind: `trace`, `llm` and so on. */
   type: string;
   name: string;
@@ -24,14 +24,14 @@ export interface PythonRecord {
   tools: unknown;
   error_message: string | null;
   /** Those below it, at any depth, in order of their start. */
-  spans: PythonRecord[];
+  spans: CodeRecord[];
   /** The traces of a session. */
-  traces?: PythonRecord[];
+  traces?: CodeRecord[];
   /** The values of the metrics that the code requires; of the record that is scored alone. */
   required_scores?: Readonly<Record<string, ScoreValue | null>>;
 }
 
-export function recordForPython(record: ScoredRecord): PythonRecord {
+export function recordForCode(record: ScoredRecord): CodeRecord {
   const { datasetInput, datasetOutput, datasetMetadata = {} } = record;
   return {
     type: record.kind,
@@ -56,8 +56,8 @@ export function recordForPython(record: ScoredRecord): PythonRecord {
     model: record.model,
     tools: record.tools === null || record.tools === undefined ? null : (parsedOrNothing(record.tools) ?? null),
     error_message: record.errorMessage,
-    spans: (record.spans ?? []).map(recordForPython),
-    ...(record.traces ? { traces: record.traces.map(recordForPython) } : {}),
+    spans: (record.spans ?? []).map(recordForCode),
+    ...(record.traces ? { traces: record.traces.map(recordForCode) } : {}),
     ...(record.requiredScores ? { required_scores: record.requiredScores } : {}),
   };
 }

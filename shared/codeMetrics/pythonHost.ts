@@ -3,13 +3,10 @@
  * started without an environment and with Node's permission model, and takes its own way out before it runs the first line of anybody's code: what
  * breaks out of Python into JavaScript finds no `process`, no network, no modules and no `eval` there.
  */
-import dgram from 'node:dgram';
-import dns from 'node:dns';
 import { constants } from 'node:fs';
-import { registerHooks, syncBuiltinESMExports } from 'node:module';
-import net from 'node:net';
 import type { FromSandbox, ToSandbox } from './messages.ts';
 import { pythonPrelude } from './pythonPrelude.ts';
+import { shutTheWayOut } from './shutTheWayOut.ts';
 
 const [pyodidePath = '', memoryMb = '256'] = process.argv.slice(2);
 const WASM_PAGE = 65_536;
@@ -48,32 +45,10 @@ const answerOf = functions as (
   record: string | undefined,
   scores: string | undefined,
 ) => string;
-takeTheWayOut();
+python.unregisterJsModule('js');
+python.unregisterJsModule('pyodide_js');
+shutTheWayOut();
 onMessage(({ id, key, code, record, scores }: ToSandbox) => {
   send({ type: 'answered', id, answer: answerOf(key, code, record, scores) });
 });
 send({ type: 'ready' });
-
-function takeTheWayOut(): void {
-  python.unregisterJsModule('js');
-  python.unregisterJsModule('pyodide_js');
-  const refuse = () => {
-    throw new Error('not allowed in a metric');
-  };
-  const refuseAll = (module: object) => {
-    for (const name of Object.getOwnPropertyNames(module))
-      if (name !== 'constructor' && typeof Object.getOwnPropertyDescriptor(module, name)?.value === 'function')
-        Object.defineProperty(module, name, { value: refuse });
-  };
-  // Its other functions carry the channel to the service.
-  Object.defineProperty(net.Socket.prototype, 'connect', { value: refuse });
-  const resolvers = [dns.Resolver.prototype, dns.promises.Resolver.prototype];
-  for (const module of [net, net.Server.prototype, dgram, dgram.Socket.prototype, dns.promises, dns, ...resolvers])
-    refuseAll(module);
-  syncBuiltinESMExports();
-  registerHooks({ resolve: refuse, load: refuse });
-  for (const name of ['binding', '_linkedBinding', 'dlopen', 'kill', 'getBuiltinModule', 'openStdin', 'chdir', 'setuid'])
-    Object.defineProperty(process, name, { value: refuse });
-  for (const name of ['process', 'fetch', 'WebSocket', 'EventSource', 'navigator', 'require', 'module', 'Worker', 'console'])
-    Reflect.deleteProperty(globalThis, name);
-}
