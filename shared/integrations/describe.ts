@@ -18,9 +18,13 @@ export const ProviderSettings = z.discriminatedUnion('provider', [
 ]);
 export type ProviderSettings = z.output<typeof ProviderSettings>;
 
-/** Lists the actions on an integration, and says of each if a caller with this role may do it. */
-function permissionsOf(role: ProjectRole | undefined) {
-  return (['update', 'delete', 'share', 'read_secrets'] as const).map((action) => {
+/**
+ * Lists the actions on an integration, and says of each if a caller with this role may do it. Only the secrets of custom ones can be read, and older
+ * clients refuse the whole answer for that action, which they do not know.
+ */
+function permissionsOf(role: ProjectRole | undefined, provider: Integration['provider']) {
+  const actions = ['update', 'delete', 'share', ...(provider === 'custom' ? (['read_secrets'] as const) : [])] as const;
+  return actions.map((action) => {
     const allowed = role !== undefined && mayOnAsset(role, action);
     return { action, allowed, ...(allowed ? {} : { message: 'only its owners, administrators and managers may do this' }) };
   });
@@ -30,7 +34,7 @@ function permissionsOf(role: ProjectRole | undefined) {
 export function toRecord(integration: Integration, role: ProjectRole | undefined, userId: string) {
   return {
     id: integration.id,
-    permissions: permissionsOf(role),
+    permissions: permissionsOf(role, integration.provider),
     name: integration.name,
     provider: integration.provider,
     created_at: integration.createdAt.toISOString(),

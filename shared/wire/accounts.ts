@@ -29,11 +29,12 @@ export const projectActions = [
   'dismiss_alert',
   'edit_slice',
   'edit_edit',
-  'update_control_bindings',
-  'use_control_runtime',
 ] as const;
-/** Actions of ours. Programs that know the interface's refuse others, so lists of permissions hold these only where they are asked for. */
-const addedProjectActions = ['use_playground'] as const;
+/**
+ * Programs refuse whole answers for an action that they do not know, so lists of permissions hold these only where they are asked for: those that the
+ * interface has got later, and that nothing here needs, and one of ours.
+ */
+const addedProjectActions = ['update_control_bindings', 'use_control_runtime', 'use_playground'] as const;
 export const allProjectActions = [...projectActions, ...addedProjectActions] as const;
 export const userActions = [
   'update',

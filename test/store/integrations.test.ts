@@ -474,6 +474,8 @@ describe('roles', () => {
       share: manages,
       read_secrets: manages,
     });
+    const ofOther = (await call('PUT', '/integrations/openai', { token: 'sk-1' }, 'admin')).body as { permissions: object[] };
+    expect(ofOther.permissions).toMatchObject([{ action: 'update' }, { action: 'delete' }, { action: 'share' }]);
     const expected = manages ? 200 : 403;
     expect((await put('roles', { endpoint, authentication_type: 'none' }, role)).status).toBe(expected);
     expect((await call('GET', '/integrations/custom/roles/definition', undefined, role)).status).toBe(expected);

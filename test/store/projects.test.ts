@@ -4,6 +4,21 @@ import { finishProjectDeletions } from '../../shared/projects/deletions.ts';
 import { type AccountService, type Caller, startAccountService } from '../support/accountService.ts';
 import { overDatabases } from '../support/overDatabases.ts';
 
+/** Clients of a year ago know no other, and refuse the whole answer for one. */
+const actionsOfFirstClients = [
+  ...['update', 'delete', 'rename', 'share', 'create_run', 'delete_run', 'rename_run', 'move_run', 'export_data'],
+  ...[
+    'configure_human_feedback',
+    'record_human_feedback',
+    'log_data',
+    'toggle_metric',
+    'edit_alert',
+    'create_stage',
+    'edit_stage',
+  ],
+  ...['configure_crown_logic', 'delete_data', 'set_metric', 'edit_run_tags', 'dismiss_alert', 'edit_slice', 'edit_edit'],
+];
+
 overDatabases(stories);
 
 const ids = (items: { id: string }[]) => items.map((item) => item.id);
@@ -212,6 +227,11 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
         { action: 'delete', allowed: false },
         { action: 'export_data', allowed: true },
       ]);
+      const [all] = (await owner.call('POST', '/projects/paginated')).body.projects;
+      const listed = all.permissions.map(({ action }: { action: string }) => action);
+      expect(listed).toEqual(actionsOfFirstClients);
+      const [later] = (await owner.call('POST', '/projects/paginated?actions=use_control_runtime')).body.projects;
+      expect(later.permissions).toEqual([{ action: 'use_control_runtime', allowed: true }]);
     });
   });
 
