@@ -13,6 +13,7 @@ export const customConnection = (config: CustomConfig, secrets: Secrets): Connec
   contextHeaders: contextHeadersOf(config.headerMapping),
   handler: config.handler && { ...config.handler, initKwargs: KwargsJson.parse(parseJson(secrets.initKwargs ?? '{}')) },
   fileLimits: config.multiModal,
+  mayRatePrompts: true,
 });
 
 function authenticationOf(config: CustomConfig, secrets: Secrets): Authentication {

@@ -31,6 +31,8 @@ export interface ModelCall {
   mayLeaveOut?: boolean | undefined;
   /** True to ask for the log probabilities of the answer's tokens, where the endpoint speaks the protocol that has them. It may refuse: then there are none. */
   wantsLogProbabilities?: boolean | undefined;
+  /** The same of the tokens of the prompt, which only some servers give. */
+  wantsPromptLogProbabilities?: boolean | undefined;
   /** True where the integration may have been changed a moment ago: it is read again. */
   isJustChanged?: boolean | undefined;
   /** Has the answer sent while the model writes it. Without it the answer is asked for whole. */
@@ -76,6 +78,8 @@ export interface ModelAnswer {
   logProbabilities: readonly number[] | null;
   /** Their mean; an endpoint may give that alone. */
   averageLogProbability: number | null;
+  /** One for each token of the prompt but the first; null where the endpoint gives none. */
+  promptLogProbabilities: readonly number[] | null;
   /** The successful try alone: no wait, no earlier try, no token request. */
   durationNs: number;
   attempts: Attempt[];

@@ -7,6 +7,7 @@ import { isByRole, signerOf } from './awsAuthentication.ts';
 import { callLimits } from './callLimits.ts';
 import { completionsUrl, createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
+import type { ChatProtocol } from './chatProtocol.ts';
 import { ComingCompletion } from './comingCompletion.ts';
 import { customConnection } from './custom.ts';
 import { embeddings, embeddingsUrl } from './embeddings.ts';
@@ -17,7 +18,14 @@ import type { HandlerAnswer } from './handlers/customHandler.ts';
 import { createHandlers, type HandlersOptions } from './handlers/handlers.ts';
 import { findTokenProvider } from './index.ts';
 import { defaultRetryRules, limitedCall } from './limitedCall.ts';
-import { type AnswerStream, type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from './modelCall.ts';
+import {
+  type AnswerStream,
+  type Attempt,
+  type ModelAnswer,
+  type ModelCall,
+  ModelCallError,
+  type ModelCaller,
+} from './modelCall.ts';
 import { type CallableModel, pricedName, resolveModelFor } from './models.ts';
 import { createAccessTokens } from './oauth2.ts';
 import { requestParameters, unsentSettings } from './parameters.ts';
@@ -126,12 +134,8 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
 
       const { stream } = call;
       const settings = requestParameters(model, call.settings, call.areFilledIn);
-      const hasLogProbabilities = !connection.handler && (protocol === undefined || protocol.hasLogProbabilities === true);
-      const wantsLogProbabilities = call.wantsLogProbabilities === true && hasLogProbabilities && !('logprobs' in settings);
-      // What the protocol has no word for is as good as refused.
-      const unsaid =
-        call.wantsLogProbabilities === true && !connection.handler && !hasLogProbabilities ? ['logprobs is not sent'] : [];
-      const asked = wantsLogProbabilities ? { ...settings, logprobs: true } : settings;
+      const { measured, unsaid } = logProbabilityFields(call, settings, connection, protocol);
+      const asked = { ...settings, ...measured };
       const parameters = stream && !connection.handler ? { ...asked, ...STREAMED } : asked;
       const modelKey = `${integration.id} ${integration.updatedAt.getTime()} ${model.name}`;
       let sent = parameters;
@@ -193,7 +197,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         return { value, tokens: isCounted ? (inputTokens ?? 0) + (outputTokens ?? 0) : totalTokens };
       };
 
-      const mayLeaveOut = (field: string) => call.mayLeaveOut === true || (wantsLogProbabilities && field === 'logprobs');
+      const mayLeaveOut = (field: string) => call.mayLeaveOut === true || field in measured;
       /** Another call may have found out meanwhile. */
       const mayAdjust = (names: readonly string[]): boolean => {
         const isKnown = JSON.stringify(adjusted(parameters, refused.of(modelKey)).body) !== JSON.stringify(sent);
@@ -212,7 +216,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         return true;
       };
 
-      const measured = (answer: HandlerAnswer, ns: number): ModelAnswer => {
+      const withCosts = (answer: HandlerAnswer, ns: number): ModelAnswer => {
         const counts = tokensOf(answer);
         const at = new Date().toISOString();
         const cost = deps.prices.pricedCost({ ...counts, ...pricedName({ integration, model }), at });
@@ -248,10 +252,10 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
           },
           attempt,
         );
-        return measured(answer, durationNs);
+        return withCosts(answer, durationNs);
       } catch (err) {
         const last = attempts.at(-1);
-        if (stream && last) stream.brokenOff(measured(coming?.soFar ?? { content: '' }, (last.endedAt - last.startedAt) * 1e6));
+        if (stream && last) stream.brokenOff(withCosts(coming?.soFar ?? { content: '' }, (last.endedAt - last.startedAt) * 1e6));
         if (!(err instanceof AttemptFailure)) throw err;
         const { message, retry, status, isOfProvider, isExhausted } = err;
         const names = err.refusedParameters.filter((name) => Object.hasOwn(sent, name));
@@ -259,6 +263,26 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         throw new ModelCallError(`${message}${why}`, { permanent: !retry, status, attempts, isOfProvider, isExhausted });
       }
     },
+  };
+}
+
+/**
+ * The fields that ask for log probabilities: of the tokens themselves, and of no others that might have stood in their place. What the protocol has no word
+ * for, or the provider never gives, is as good as refused.
+ */
+function logProbabilityFields(
+  { wantsLogProbabilities, wantsPromptLogProbabilities }: ModelCall,
+  settings: Record<string, unknown>,
+  { handler, mayRatePrompts }: Connection,
+  protocol: ChatProtocol | undefined,
+): { measured: Record<string, unknown>; unsaid: string[] } {
+  const fields = [
+    { name: 'logprobs', value: true, isWanted: wantsLogProbabilities, mayHave: !protocol || protocol.hasLogProbabilities },
+    { name: 'prompt_logprobs', value: 0, isWanted: wantsPromptLogProbabilities, mayHave: mayRatePrompts },
+  ].filter(({ name, isWanted }) => isWanted === true && handler === null && !(name in settings));
+  return {
+    measured: Object.fromEntries(fields.filter(({ mayHave }) => mayHave).map(({ name, value }) => [name, value])),
+    unsaid: fields.filter(({ mayHave }) => !mayHave).map(({ name }) => `${name} is not sent`),
   };
 }
 
@@ -339,6 +363,7 @@ function toModelAnswer(
     reasoningTokens: reasoningTokens ?? null,
     logProbabilities: isNumbers(answer.logProbabilities) ? answer.logProbabilities : null,
     averageLogProbability: typeof answer.averageLogProbability === 'number' ? answer.averageLogProbability : null,
+    promptLogProbabilities: isNumbers(answer.promptLogProbabilities) ? answer.promptLogProbabilities : null,
     ...measured,
   };
 }

@@ -17,7 +17,7 @@ export const nvidia = tokenProvider({
   toStored: ({ hostname }) => ({ hostname }),
   toShown: (stored) => stored,
   addresses: ({ hostname }) => ({ hostname }),
-  connect: ({ hostname }, secrets) => bearerConnection(withPath(hostname, '/v1'), secrets),
+  connect: ({ hostname }, secrets) => ({ ...bearerConnection(withPath(hostname, '/v1'), secrets), mayRatePrompts: true }),
   models: [
     {
       parameters: chat,

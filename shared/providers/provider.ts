@@ -36,6 +36,8 @@ export interface Connection {
   contextHeaders: Readonly<Partial<Record<keyof CallContext, string>>>;
   handler: { fileName: string; className: string; initKwargs: Record<string, unknown> } | null;
   fileLimits: { maxFiles: number | null; maxFileSizeBytes: number | null } | null;
+  /** True where the server may be one that says how probable the tokens of a prompt are, as vLLM does. */
+  mayRatePrompts?: true;
 }
 
 type Settings = Record<string, unknown>;

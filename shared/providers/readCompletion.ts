@@ -11,7 +11,7 @@ const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
  * @returns undefined where it is no chat completion
  */
 export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: boolean; failure: unknown }) | undefined {
-  const { choices, model, usage, usageMetadata, x_groq, prompt_eval_count, eval_count } = fieldsOf(body);
+  const { choices, model, usage, usageMetadata, x_groq, prompt_eval_count, eval_count, prompt_logprobs } = fieldsOf(body);
   const choice = Array.isArray(choices) ? choices.find(isObject) : undefined;
   if (!choice) return undefined;
   const said = [choice.message, choice.delta].find(isObject);
@@ -23,6 +23,7 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
   const reasoning = [...texts.reasoning, thoughts].filter((part) => part !== undefined && part !== '').join('\n\n');
   const toolCalls = readToolCalls(message);
   const logProbabilities = readLogProbabilities(choice.logprobs);
+  const ofPrompt = readPromptLogProbabilities(prompt_logprobs ?? choice.prompt_logprobs);
   const average = logProbabilityIn(fieldsOf(choice.logprobs).average);
   return {
     content: text === '' && refusal !== undefined ? refusal : text,
@@ -30,6 +31,7 @@ export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: bool
     ...(reasoning !== '' && { reasoning }),
     ...(toolCalls.length > 0 && { toolCalls }),
     ...(logProbabilities !== undefined && { logProbabilities }),
+    ...(ofPrompt !== undefined && { promptLogProbabilities: ofPrompt }),
     ...(average !== undefined && { averageLogProbability: average }),
     ...(typeof model === 'string' && { model }),
     ...(typeof choice.finish_reason === 'string' && { finishReason: choice.finish_reason }),
@@ -120,6 +122,19 @@ function readLogProbabilities(logprobs: unknown): number[] | undefined {
   const read = logProbabilityEntries(logprobs).map((entry) =>
     logProbabilityIn(isObject(entry) && !isExact(entry) ? entry.logprob : entry),
   );
+  return read.length > 0 && read.every((one) => one !== undefined) ? read : undefined;
+}
+
+/**
+ * vLLM has each token of a prompt under its id, and none for the first one:
+ * https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html#extra-parameters_1
+ */
+function readPromptLogProbabilities(given: unknown): number[] | undefined {
+  const entries = (Array.isArray(given) ? given : []).filter((entry, at) => at > 0 || entry !== null);
+  const read = entries.map((entry) => {
+    const [only, ...others] = Object.values(fieldsOf(entry));
+    return others.length === 0 ? logProbabilityIn(fieldsOf(only).logprob) : undefined;
+  });
   return read.length > 0 && read.every((one) => one !== undefined) ? read : undefined;
 }
 

@@ -55,6 +55,7 @@ export const sagemaker = tokenProvider({
         modelPath(base, ['endpoints', model, isStreamed ? 'invocations-response-stream' : 'invocations']),
       authentication: awsAuthentication('sagemaker', stored, token),
       protocolOf: () => sagemakerChat,
+      mayRatePrompts: true,
       ...{ headers: {}, contextHeaders: {}, handler: null, fileLimits: fileLimitsOf(multi_modal_config) },
     };
   },

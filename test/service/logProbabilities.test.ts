@@ -56,9 +56,9 @@ async function callOf(metrics: string[], promptSettings: object = {}): Promise<S
     const body = { experiment_id: experiment.id };
     return (await service.client.send<{ records: Span[] }>(`/projects/${projectId}/spans/search`, { body })).records;
   };
-  if (metrics.includes('uncertainty'))
+  for (const name of metrics.filter((metric) => metric !== 'latency'))
     await expect
-      .poll(async () => (await spans())[0]?.metric_info.uncertainty?.status_type, { timeout: LONG, interval: 300 })
+      .poll(async () => (await spans())[0]?.metric_info[name]?.status_type, { timeout: LONG, interval: 300 })
       .toMatch(/^(success|not_applicable)$/);
   return (await spans())[0] as Span;
 }
@@ -91,6 +91,50 @@ describe('a prompt run', { timeout: LONG }, () => {
       status_type: 'not_applicable',
       message: expect.stringContaining('`logprobs`'),
     });
+  });
+});
+
+describe('a prompt run that measures perplexity', { timeout: LONG }, () => {
+  test('asks for the log probabilities of the prompt, and keeps their mean with the call', async () => {
+    const prompt_logprobs = [null, { 7: { logprob: -0.5, rank: 1 } }, { 9: { logprob: -1.5, rank: 4 } }];
+    endpoint.otherwise((request, response) => {
+      const said = { choices: [{ index: 0, message: { content: 'Paris' }, finish_reason: 'stop' }] };
+      const asked = request.body.prompt_logprobs === 0 ? { ...said, prompt_logprobs } : said;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(asked));
+    });
+    const { user_metadata, metric_info } = await callOf(['prompt_perplexity']);
+    expect(endpoint.requests.map(({ body }) => [body.prompt_logprobs, 'logprobs' in body])).toEqual([[0, false]]);
+    expect(user_metadata.prompt_logprobs).toBe('{"avgLogprobs":-1,"tokens":2}');
+    expect(metric_info.prompt_perplexity).toMatchObject({ status_type: 'success', value: expect.closeTo(Math.E, 4) });
+  });
+
+  test('is answered without by an endpoint that has none, and the value says why', async () => {
+    const error = { message: "Unknown parameter: 'prompt_logprobs'.", param: 'prompt_logprobs' };
+    endpoint.otherwise((request, response) =>
+      ('prompt_logprobs' in request.body ? fails(400, { error }) : says('Paris'))(request, response),
+    );
+    const { user_metadata, metric_info } = await callOf(['prompt_perplexity']);
+    expect(user_metadata).toMatchObject({ sent_otherwise: '["prompt_logprobs is not sent"]' });
+    expect(metric_info.prompt_perplexity).toMatchObject({
+      status_type: 'not_applicable',
+      message: 'the endpoint of the model gives no log probabilities: it was asked without `prompt_logprobs`',
+    });
+  });
+});
+
+describe('log probabilities of a prompt', () => {
+  const read = (prompt_logprobs: unknown) =>
+    readCompletion({ choices: [{ message: { content: 'a' } }], prompt_logprobs })?.promptLogProbabilities;
+
+  test.each([
+    ['of each token', [null, { 1: { logprob: -0.5 } }, { 2: { logprob: 0 } }], [-0.5, 0]],
+    ['that are null', null, undefined],
+    ['of one token', [null], undefined],
+    ['with others that might have stood there', [null, { 1: { logprob: -0.5 }, 2: { logprob: -0.1 } }], undefined],
+    ['with a hole', [null, { 1: { logprob: -0.5 } }, null], undefined],
+    ['that are none', ['a', { 1: { logprob: 0.5 } }], undefined],
+  ])('%s are read', (_, given, expected) => {
+    expect(read(given)).toEqual(expected);
   });
 });
 

@@ -8,6 +8,7 @@ import { runnerThatEnds } from '../../shared/experiments/runnerThatEnds.ts';
 import type { RowRunner } from '../../shared/experiments/runRows.ts';
 import type { Integrations } from '../../shared/integrations/openIntegrations.ts';
 import type { Metric } from '../../shared/metrics/metric.ts';
+import { promptPerplexity } from '../../shared/metrics/promptPerplexity.ts';
 import { uncertainty } from '../../shared/metrics/uncertainty.ts';
 import { findPromptVersion, type PromptStore } from '../../shared/prompts/prompts.ts';
 import type { ModelCaller } from '../../shared/providers/modelCall.ts';
@@ -41,8 +42,9 @@ async function runnerOf(deps: RunnerDeps, run: ExperimentRun): Promise<RowRunner
     case 'prompt_template': {
       const version = await findPromptVersion(deps.prompts, runner.templateVersionId);
       const { metrics } = await deps.metrics.frozen(run);
-      const wantsLogProbabilities = metrics.some(({ name }) => name === uncertainty.name);
-      return promptTemplateRunner(run, version, runner.settings, deps.models, wantsLogProbabilities);
+      const isMeasured = (metric: { name: string }) => metrics.some(({ name }) => name === metric.name);
+      const measures = { ofAnswer: isMeasured(uncertainty), ofPrompt: isMeasured(promptPerplexity) };
+      return promptTemplateRunner(run, version, runner.settings, deps.models, measures);
     }
     case 'dataset_outputs':
       return datasetOutputsRunner;

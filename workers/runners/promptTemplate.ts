@@ -9,14 +9,14 @@ import type { LoggedSpan } from '../../shared/wire/records.ts';
 
 /**
  * Renders the template per row and sends it to a model through an integration. A failed call is the row's error, recorded with its span.
- * @param wantsLogProbabilities whether a metric of the run looks at those of the answer
+ * @param measures whether metrics of the run look at the log probabilities of the answer, and at those of the prompt
  */
 export function promptTemplateRunner(
   run: ExperimentRun,
   template: { name: string; template: PromptTemplate },
   settings: Record<string, unknown>,
   models: ModelCaller,
-  wantsLogProbabilities: boolean,
+  measures: { ofAnswer: boolean; ofPrompt: boolean },
 ): RowRunner {
   const modelAlias = String(settings.model_alias ?? '');
   const context = { jobId: jobIdOf(run), userId: run.createdBy, projectId: run.projectId, runId: run.experimentId };
@@ -30,7 +30,8 @@ export function promptTemplateRunner(
           messages,
           settings,
           areFilledIn: true,
-          wantsLogProbabilities,
+          wantsLogProbabilities: measures.ofAnswer,
+          wantsPromptLogProbabilities: measures.ofPrompt,
           context,
           retry: { maxAttempts: run.settings.maxCallAttempts },
           timeLimitMs: run.settings.rowTimeLimitMs,
@@ -56,7 +57,8 @@ export function promptTemplateRunner(
               ...(answer.reasoning === null ? {} : { events: [{ type: 'reasoning', content: answer.reasoning }] }),
               user_metadata: {
                 ...triesOf(answer.attempts),
-                ...(wantsLogProbabilities && logProbabilitiesOf(answer)),
+                ...(measures.ofAnswer && logProbabilitiesOf(answer)),
+                ...(measures.ofPrompt && promptLogProbabilitiesOf(answer)),
                 ...(answer.adjustments.length > 0 && { sent_otherwise: JSON.stringify(answer.adjustments) }),
               },
               metrics: {
@@ -120,6 +122,13 @@ export function promptTemplateRunner(
 function logProbabilitiesOf({ logProbabilities, averageLogProbability }: ModelAnswer): { logprobs?: string } {
   if (logProbabilities !== null) return { logprobs: shortList(logProbabilities) };
   return averageLogProbability === null ? {} : { logprobs: JSON.stringify({ avgLogprobs: averageLogProbability }) };
+}
+
+/** Their mean alone: a prompt may have a hundred times the tokens of its answer. */
+function promptLogProbabilitiesOf({ promptLogProbabilities: all }: ModelAnswer): { prompt_logprobs?: string } {
+  if (all === null) return {};
+  const avgLogprobs = all.reduce((sum, one) => sum + one, 0) / all.length;
+  return { prompt_logprobs: JSON.stringify({ avgLogprobs, tokens: all.length }) };
 }
 
 /** As JSON. Four digits say how sure a model was; all of them would be longer than the answer several times over. */

@@ -43,6 +43,8 @@ export interface HandlerAnswer {
   logProbabilities?: readonly number[];
   /** Their mean, where only that is known. */
   averageLogProbability?: number;
+  /** Log probabilities of the tokens of the prompt, in their order, without the first one. */
+  promptLogProbabilities?: readonly number[];
 }
 
 /**
