@@ -50,7 +50,12 @@ export async function startScoringJob(
 
 /** The metrics that a request names; those that are switched on for the run where it names none. */
 async function metricsOf(deps: ScoringJobDeps, caller: Caller, run: RunRef, request: CreateJobRequest): Promise<EnabledMetric[]> {
-  const named = [...(request.scorers ?? []), ...(request.scorer_config ? [request.scorer_config] : [])];
+  const olderName = request.prompt_scorer_settings?.scorer_name;
+  const named = [
+    ...(request.scorers ?? []),
+    ...(request.scorer_config ? [request.scorer_config] : []),
+    ...(typeof olderName === 'string' && olderName.trim() !== '' ? [{ name: olderName.trim() }] : []),
+  ];
   const configs = named.length > 0 ? named : ((await deps.scorers.runSettings(run.projectId, run.runId))?.scorers ?? []);
   if (configs.length === 0) throw invalid('scorers', 'name the scorers: none is switched on for this run');
   const scorers = await resolveMetrics(deps.seenBy(caller), configs);

@@ -48,9 +48,10 @@ export function jobRoutes(deps: JobRouteDeps): Endpoint[] {
       summary: 'Start the run of an experiment, or the scoring of stored records',
       description:
         '`playground_run` sets dataset, template, settings, metrics and segment filters on the experiment where they are given, and starts the same run ' +
-        'as creating an experiment with `trigger`. Asked again while the run goes on, it gives the job of that run. `log_stream_scorer` and `log_stream_run` have ' +
+        'as creating an experiment with `trigger`. Asked again while the run goes on, it gives the job of that run. `prompt_run` is its older name. `log_stream_scorer` and `log_stream_run` have ' +
         'stored records of a log stream, experiment or metrics-testing run scored: by `scorers` and `scorer_config`, each as the settings of the run or else the scorer says, or by those that ' +
-        'are switched on; of `trace_ids` where they are given; sessions alone with `is_session`; the share that `segment_filters` choose. Each metric has a job, and `job_id` is that of the first.',
+        'are switched on; of `trace_ids` where they are given; sessions alone with `is_session`; the share that `segment_filters` choose. Each metric has a job, and `job_id` is that of the first. ' +
+        '`prompt_scorer`, `prompt_chain_run`, `monitor_scorer` and `monitor_run` are older names of it. Other jobs are refused with what does here what they did.',
       tag,
       access: 'signedIn',
       body: CreateJobRequest,

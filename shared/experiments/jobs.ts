@@ -4,7 +4,7 @@ import { parseJson } from '../json/parseJson.ts';
 import type { RunCounts } from '../projects/runs.ts';
 import { metricsForRun } from '../scorers/runSettings.ts';
 import type { ScoringState, ScoringStatus, ScoringStore } from '../scoring/scoring.ts';
-import { type CreateJobRequest, type jobStatuses, SCORER_JOB, startableJobs } from '../wire/jobs.ts';
+import { type CreateJobRequest, type jobStatuses, otherJobs, SCORER_JOB, startableJobs } from '../wire/jobs.ts';
 import { chosenDataset, type DatasetLookup, mustHaveTemplate } from './create.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
 import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore } from './experimentStore.ts';
@@ -125,9 +125,13 @@ async function datasetOf(deps: JobDeps, experiment: Experiment, request: CreateJ
 /** @throws RequestInvalid for a job that is not run here */
 export function mustBeStartable({ job_name }: Pick<CreateJobRequest, 'job_name'>): void {
   if (startableJobs.includes(job_name)) return;
+  const instead = Object.hasOwn(otherJobs, job_name) ? otherJobs[job_name] : undefined;
   const item: InvalidItem = {
     loc: ['body', 'job_name'],
-    msg: `this job is not run here; those that are: ${startableJobs.join(', ')}`,
+    msg:
+      instead === undefined
+        ? `there is no such job; those that can be started: ${startableJobs.join(', ')}`
+        : `this job is not run here: ${instead}`,
     type: 'enum',
     input: job_name,
   };

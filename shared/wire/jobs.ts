@@ -11,10 +11,33 @@ export const JobsQuery = z.object({ status: z.string().optional() });
 export const SCORER_JOB = 'log_stream_scorer';
 /** The job that runs the rows of an experiment. */
 export const RUN_JOB = 'playground_run';
-/** The jobs that have stored records of a run scored. */
-export const scoringJobs: readonly string[] = [SCORER_JOB, 'log_stream_run'];
+/** The jobs that run the rows of an experiment, by their older names as well. */
+const runJobs: readonly string[] = [RUN_JOB, 'prompt_run'];
+/** The jobs that have stored records of a run scored, by their older names as well. */
+export const scoringJobs: readonly string[] = [
+  ...[SCORER_JOB, 'log_stream_run', 'prompt_scorer', 'prompt_chain_run', 'monitor_scorer', 'monitor_run'],
+];
 /** The jobs that can be started here. */
-export const startableJobs: readonly string[] = [RUN_JOB, ...scoringJobs];
+export const startableJobs: readonly string[] = [...runJobs, ...scoringJobs];
+
+/** The other jobs that clients know, each with what does here what they did, as far as anything does. */
+export const otherJobs: Readonly<Record<string, string>> = {
+  auto_gen: 'POST /v2/scorers/llm/autogen has a model draft a judge',
+  auto_metric_suggestion: 'nothing suggests metrics: POST /v2/scorers/list has them all, with what each needs',
+  default: `name the job: ${RUN_JOB} runs an experiment, ${SCORER_JOB} scores what is stored`,
+  generated_scorer_validation: 'POST /v2/scorers/llm/validate tries a judge out',
+  inference: `it belongs to another product: ${SCORER_JOB} scores what is stored`,
+  log_record_generated_scorer_validation: 'POST /v2/scorers/llm/validate/log_record tries a judge out on stored records',
+  logstream_insights: 'nothing sums a log stream up in words: POST /v2/projects/{project_id}/metrics/search has its figures',
+  lykos_migration: 'it belongs to another product, and there is nothing to migrate',
+  metric_critique:
+    'POST /v2/projects/{project_id}/metrics-testing/{run_id}/health-score compares a metric with known values; correct it by a new version',
+  prompt_optimization: 'nothing rewrites prompts: compare versions of them by experiments',
+  prompt_rater: 'people rate records in queues: POST /v2/annotation_queues',
+  protect_scorer: `nothing is blocked before it is answered: ${SCORER_JOB} scores what is stored`,
+  registered_scorer_validation: 'POST /v2/scorers/code/validate tries code out',
+  synthetic_datagen: 'POST /v2/datasets/extend has a model write rows',
+};
 
 const withDefault = <T extends z.ZodType, V>(schema: T, byDefault: V) =>
   schema.nullish().transform((value) => value ?? byDefault);

@@ -313,6 +313,14 @@ describe('a job that scores stored records', () => {
     expect(await states('json_validity')).toEqual({ one: true, two: false, three: true });
   });
 
+  test('has older names, under which a client names the metric alone', async () => {
+    const { projectId, streamId, log, states } = await logStream();
+    await log([answered('one')]);
+    const older = { job_name: 'prompt_scorer', prompt_scorer_settings: { scorer_name: 'json_validity' } };
+    await ended(await start(projectId, streamId, older));
+    expect(await states('json_validity')).toEqual({ one: true });
+  });
+
   test('takes the metrics that are switched on where it names none', async () => {
     const { projectId, streamId, log, enable, states } = await logStream();
     const none = await start(projectId, streamId, { job_name: 'log_stream_run' });
@@ -373,7 +381,8 @@ describe('a job that scores stored records', () => {
     expect((await start(projectId, newId(), { scorers: [scorer()] })).status).toBe(404);
     expect((await start(projectId, streamId, { scorers: [{ id: newId(), scorer_type: 'llm' }] })).status).toBe(422);
     const other = await start(projectId, streamId, { job_name: 'auto_gen' });
-    expect(other).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'job_name'] }] } });
+    const msg = 'this job is not run here: POST /v2/scorers/llm/autogen has a model draft a judge';
+    expect(other).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'job_name'], msg }] } });
     const rows = await start(projectId, streamId, { job_name: 'playground_run', trace_ids: [newId()] });
     expect(rows).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'trace_ids'] }] } });
   });
