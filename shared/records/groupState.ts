@@ -3,7 +3,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { followUsage } from './followUsage.ts';
 import type { HeldUpdate, HeldUpdates } from './heldUpdates.ts';
 import { loadRun, type RunState } from './loadRun.ts';
-import { scoresIn } from './loggedScores.ts';
+import { metadataOwner, scoresIn } from './loggedScores.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
 import { PENDING, type RecordStore, type WrittenKey } from './recordStore.ts';
@@ -141,7 +141,7 @@ export class GroupState {
     }
     for (const [id, metrics] of taken)
       for (const metric in metrics)
-        if (!systemMetricNames.has(metric))
+        if (!systemMetricNames.has(metric) && metadataOwner(metric, metrics) === undefined)
           for (const [name] of scoresIn(metric, metrics[metric]))
             state.metricsTaken.set(id, (state.metricsTaken.get(id) ?? new Set()).add(name));
     for (const [id, metrics] of given) {

@@ -1,4 +1,6 @@
 import { systemMetricNames } from '../columns/systemMetrics.ts';
+import { isExact } from '../wire/exactNumber.ts';
+import { isObject } from '../wire/isObject.ts';
 import { loggedScores, type ReadScore } from '../wire/readScores.ts';
 import type { MetricValue } from './recordStore.ts';
 
@@ -10,6 +12,31 @@ export function scoresIn(metric: string, value: unknown): [metric: string, resul
   const scores = loggedScores(metric, value)?.filter(({ name }) => !systemMetricNames.has(name));
   if (!scores) return [[metric, { status: 'success', value }]];
   return scores.map(({ name, ...score }) => [name, resultOf(score)]);
+}
+
+const METADATA = '_metadata';
+
+/**
+ * The metric whose metadata is logged under a name: a client in Python logs the map that a scorer gives beside its value as `<name>_metadata`.
+ * @returns undefined for a metric of its own
+ */
+export function metadataOwner(name: string, metrics: Readonly<Record<string, unknown>>): string | undefined {
+  const owner = name.endsWith(METADATA) ? name.slice(0, -METADATA.length) : '';
+  const isBeside = owner !== '' && metrics[owner] != null && !systemMetricNames.has(owner);
+  return isBeside && isObject(metrics[name]) && !isExact(metrics[name]) ? owner : undefined;
+}
+
+/** The same scores where the metadata of the metric may stand beside its value. */
+export function scoresBeside(
+  metric: string,
+  metrics: Readonly<Record<string, unknown>>,
+): [metric: string, result: ScoreResult][] {
+  const beside = `${metric}${METADATA}`;
+  const metadata = metadataOwner(beside, metrics) === metric ? metrics[beside] : undefined;
+  return scoresIn(metric, metrics[metric]).map(([name, result]) => [
+    name,
+    isObject(metadata) && name === metric && result.metadata == null ? { ...result, metadata } : result,
+  ]);
 }
 
 function resultOf({ value, explanation, metadata, error }: ReadScore): ScoreResult {

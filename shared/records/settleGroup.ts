@@ -2,7 +2,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type GroupDeps, GroupState } from './groupState.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
-import { type ScoreResult, scoresIn } from './loggedScores.ts';
+import { metadataOwner, type ScoreResult, scoresBeside, scoresIn } from './loggedScores.ts';
 import type { NotedUpdates } from './notedUpdates.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordChange } from './recordChange.ts';
@@ -133,13 +133,13 @@ function loggedValues(record: StoredRecord, state: GroupState): NewValue[] {
     },
   });
   const values = new Map<string, NewValue>();
-  for (const metric of state.metricsGiven(record) ?? [])
-    for (const [name, result] of scoresIn(metric, record.metrics?.[metric])) values.set(name, of(name, result));
+  const metrics = record.metrics ?? {};
+  const given = [...(state.metricsGiven(record) ?? [])].map((metric) => metadataOwner(metric, metrics) ?? metric);
+  for (const metric of new Set(given))
+    for (const [name, result] of scoresBeside(metric, metrics)) values.set(name, of(name, result));
   const taken = [...(state.metricsTaken(record) ?? [])].filter((name) => !values.has(name));
   if (taken.length === 0) return [...values.values()];
-  const kept = new Set(
-    Object.entries(record.metrics ?? {}).flatMap(([metric, value]) => scoresIn(metric, value).map(([name]) => name)),
-  );
+  const kept = new Set(Object.entries(metrics).flatMap(([metric, value]) => scoresIn(metric, value).map(([name]) => name)));
   return [...values.values(), ...taken.flatMap((name) => (kept.has(name) ? [] : [of(name, takenBack)]))];
 }
 

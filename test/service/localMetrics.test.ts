@@ -264,3 +264,33 @@ test('scores that are logged with traces and spans are columns with explanations
     map: { value: '{"a":1}' },
   });
 });
+
+test('a map that is logged beside a value as its metadata is no metric of its own', async () => {
+  const log = async (metrics: object) => {
+    const stream = await service.request('POST', `/v2/projects/${projectId}/log_streams`, { name: `beside ${Math.random()}` });
+    const run = { log_stream_id: (stream.body as { id: string }).id };
+    await service.request('POST', `/v2/projects/${projectId}/traces`, { ...run, traces: [{ input: 'q', metrics }] });
+    const [record] = await found('traces', run);
+    const columns = await service.request('POST', `/v2/projects/${projectId}/traces/available_columns`, run);
+    const ids = (columns.body as { columns: { id: string }[] }).columns.map(({ id }) => id);
+    return { record, columns: ids.filter((id) => id.startsWith('metrics/beside')).sort() };
+  };
+  const { record, columns } = await log({
+    ...{
+      beside_a: 0.5,
+      beside_a_metadata: { why: 'half' },
+      beside_b: { score: 1, metadata: { own: 1 } },
+      beside_b_metadata: { x: 1 },
+    },
+    ...{ beside_c_metadata: { alone: 1 }, beside_d: 1, beside_d_metadata: 'a text' },
+  });
+  expect(columns).toEqual(['a', 'b', 'c_metadata', 'd', 'd_metadata'].map((name) => `metrics/beside_${name}`));
+  expect(record?.metric_info).toMatchObject({
+    beside_a: { value: 0.5, metadata: { why: 'half' } },
+    beside_b: { value: 1, metadata: { own: 1 } },
+    beside_d: { value: 1 },
+    beside_d_metadata: { value: 'a text' },
+  });
+  expect(record?.metric_info).not.toHaveProperty('beside_a_metadata');
+  expect(record?.metrics).toMatchObject({ beside_a: 0.5, beside_a_metadata: { why: 'half' } });
+});
