@@ -10,6 +10,7 @@ import { type MetricTryOut, type MetricTryOutDeps, type TryOutSource, tryMetric 
 import {
   GeneratedScorerValidationResponse,
   MAX_SAMPLES,
+  MAX_TRIED_FILE_BYTES,
   ManualLlmValidateForm,
   type UnsavedJudge,
   ValidateLLMScorerDatasetRequest,
@@ -19,6 +20,7 @@ import {
 } from '../../shared/wire/judgeTryOut.ts';
 import { GENERATED_SCORER } from '../../shared/wire/metricsTesting.ts';
 import { type Endpoint, endpoint } from '../route.ts';
+import { textsWithFiles } from '../scorers/triedFiles.ts';
 import { type TryOutSourceDeps, tryOutSources } from '../scorers/tryOutSources.ts';
 
 export interface JudgeTryOutRouteDeps extends TryOutSourceDeps {
@@ -30,6 +32,8 @@ export interface JudgeTryOutRouteDeps extends TryOutSourceDeps {
 }
 
 const tag = 'Scorers';
+/** Bytes of a form beside its files. */
+const FORM_BYTES = 1024 * 1024;
 /** A try-out is paid for: it needs the right to make scorers and, in the project, to have records scored. */
 const access = { organization: 'write_assets' } as const;
 const what = `The judge is asked as one that is saved, on at most ${MAX_SAMPLES} samples, and nothing is written to what it judges. The answer has what it said of each sample or why it said nothing, what that cost, and the causes summed up: also where no sample has a value. The samples are kept in a metrics-testing run, with their values as \`metrics/${GENERATED_SCORER}\`. `;
@@ -91,14 +95,19 @@ export function judgeTryOutRoutes(deps: JudgeTryOutRouteDeps): Endpoint[] {
       path: '/scorers/llm/validate/multipart',
       errors: ['NotFound'],
       summary: 'Try out a judge that is not saved, with the request as a part of a form',
-      description: `${what}The part \`body\` is the request as JSON. A judge is shown texts alone, so files are refused.`,
+      description: `${what}The part \`body\` is the request as JSON. Files of \`query_files\` and \`response_files\` belong to the question and to the answer, at most ${MAX_TRIED_FILE_BYTES / 1024 / 1024} MB together: texts stand behind it, images are shown to a judge with \`vision\` among its \`multimodal_capabilities\`.`,
       tag,
       access,
       waits: true,
       body: ManualLlmValidateForm,
       bodyKind: 'multipart',
+      listParts: ['query_files', 'response_files'],
+      bodyLimit: MAX_TRIED_FILE_BYTES + FORM_BYTES,
       response: GeneratedScorerValidationResponse,
-      handle: ({ body, caller, signal }) => tryOnText(body.body, caller, signal),
+      async handle({ body: { body, ...files }, caller, signal }) {
+        const isSeeing = body.scorer_configuration.multimodal_capabilities?.includes('vision') === true;
+        return tryOnText({ ...body, ...(await textsWithFiles(body, files, isSeeing)) }, caller, signal);
+      },
     }),
     endpoint({
       method: 'post',

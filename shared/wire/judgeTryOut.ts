@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { recordKinds } from '../columns/columnDef.ts';
 import { BodyFlag, orDefault, Uuid } from './common.ts';
-import { jsonPart } from './formParts.ts';
+import { jsonPart, part } from './formParts.ts';
 import { metricStatuses } from './metricResults.ts';
 import { MetricRange } from './metricScale.ts';
 import { ContentParts } from './recordParts.ts';
@@ -62,17 +62,20 @@ export const ValidateLLMScorerRequest = z
   .meta({ id: 'ValidateLLMScorerRequest' });
 export type UnsavedJudge = Omit<z.output<typeof ValidateLLMScorerRequest>, 'project_id'>;
 
-const Files = z.union([z.file(), z.string(), z.array(z.union([z.file(), z.string()]))]).nullish();
-const NoFiles = Files.refine((given) => !given || (Array.isArray(given) && given.length === 0), {
-  error: 'a judge is shown texts alone: send no files',
-});
+/** Bytes of the files of one try-out: as base64 they fit into a request that the providers take. */
+export const MAX_TRIED_FILE_BYTES = 10 * 1024 * 1024;
 
-/** The same as the part `body` of a form. */
+const Files = part(z.union([z.file(), z.array(z.file())])).transform((given) =>
+  given === undefined || given === null ? [] : [given].flat(),
+);
+
+/** The same as the part `body` of a form, with files that belong to the question and to the answer. */
 export const ManualLlmValidateForm = z.object({
   body: jsonPart(ValidateLLMScorerRequest),
-  query_files: NoFiles,
-  response_files: NoFiles,
+  query_files: Files,
+  response_files: Files,
 });
+export type TriedFiles = Pick<z.output<typeof ManualLlmValidateForm>, 'query_files' | 'response_files'>;
 
 export const ValidateLLMScorerLogRecordRequest = LogRecordsQueryRequest.extend({
   ...unsavedJudge,

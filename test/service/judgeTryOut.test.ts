@@ -173,8 +173,41 @@ test('a judge on one text, as JSON and as a form', async () => {
   form.set('body', JSON.stringify(body));
   const answered = await client.send<Reply['body']>('/scorers/llm/validate/multipart', { form });
   expect(answered.samples).toMatchObject([{ value: true }]);
-  form.set('query_files', new Blob(['x']), 'a.png');
-  await expect(client.send('/scorers/llm/validate/multipart', { form })).rejects.toThrow(/send no files/);
+});
+
+describe('a form with files', () => {
+  const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+  const url = `data:image/png;base64,${png.toString('base64')}`;
+  const sendForm = async (configuration: object, files: [field: string, content: Buffer | string, name: string][]) => {
+    const form = new FormData();
+    const body = judge(configuration, { query: 'What is this?', response: 'please', project_id: projectId });
+    form.set('body', JSON.stringify({ ...body, user_prompt: 'Does {{output}} fit {{input}}?' }));
+    for (const [field, content, name] of files) form.append(field, new File([new Uint8Array(Buffer.from(content))], name));
+    return client.send<Reply['body']>('/scorers/llm/validate/multipart', { form });
+  };
+
+  test('shows a judge that sees the images, and texts behind what they belong to', async () => {
+    const tried = await sendForm({ multimodal_capabilities: ['vision'] }, [
+      ['query_files', png, 'a.png'],
+      ['query_files', 'the note', 'note.md'],
+      ['response_files', png, 'b.bin'],
+    ]);
+    expect(tried.samples).toMatchObject([{ value: true, input: expect.stringContaining('note.md:\nthe note') }]);
+    const asked = endpoint.requests.at(-1)?.body.messages as { role: string; content: { type: string; text: string }[] }[];
+    const [text, ...images] = asked.find(({ role }) => role === 'user')?.content ?? [];
+    expect(text?.text).toMatch(/What is this\?\s+\(image 1\)\s+note\.md:\s+the note/);
+    expect(text?.text).toMatch(/please\s+\(image 2\)/);
+    expect(images).toEqual([url, url].map((one) => ({ type: 'image_url', image_url: { url: one } })));
+  });
+
+  test.each<[string, object, [string, Buffer | string, string][], RegExp]>([
+    ['an image for a judge that does not see', {}, [['query_files', png, 'a.png']], /add "vision" to/],
+    ['what is neither an image nor a text', {}, [['response_files', '%PDF-1.7', 'a.pdf']], /"a\.pdf" is neither/],
+    ['too many bytes', {}, [['query_files', 'x'.repeat(10 * 1024 * 1024 + 1), 'a.txt']], /at most 10485760 are taken/],
+  ])('refuses %s, and asks no model', async (_what, configuration, files, message) => {
+    await expect(sendForm(configuration, files)).rejects.toThrow(message);
+    expect(endpoint.requests).toHaveLength(0);
+  });
 });
 
 test.each([
