@@ -30,7 +30,10 @@ export interface CodeTryOutRouteDeps extends TryOutSourceDeps {
   tryOut: MetricTryOutDeps;
 }
 
-type CodeParts = Pick<z.output<typeof ValidateCodeLogRecordForm>, 'file' | 'scoreable_node_types' | 'required_scorers'> & {
+type CodeParts = Pick<
+  z.output<typeof ValidateCodeLogRecordForm>,
+  'file' | 'scoreable_node_types' | 'required_scorers' | 'required_metric_ids'
+> & {
   score_type?: z.output<typeof ValidateCodeDatasetForm>['score_type'];
 };
 

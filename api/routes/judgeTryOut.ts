@@ -43,9 +43,9 @@ export function judgeTryOutRoutes(deps: JudgeTryOutRouteDeps): Endpoint[] {
   const from = tryOutSources(deps);
 
   const judgeOf = async (body: UnsavedJudge, caller: Caller, projectId: string): Promise<EnabledMetric> => {
-    const { required_scorers } = body.scorer_configuration;
+    const { required_scorers, required_metric_ids } = body.scorer_configuration;
     const seen = scorersSeenBy(deps.scorers, deps.assets, caller);
-    const named = { required_scorers, required_metric_ids: null };
+    const named = { required_scorers, required_metric_ids };
     const required = await requiredMetrics(seen, named, undefined, ['body', 'scorer_configuration']);
     const judge = unsavedJudge(body, caller.userId, required);
     await mustHaveJudges(modelsOfUser(deps.models, caller.userId), [judge], () => deps.defaultJudge(projectId));

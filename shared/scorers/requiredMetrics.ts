@@ -15,7 +15,8 @@ import type { Scorer, ScorerDefinition } from './scorer.ts';
 const MAX_REQUIRED = 20;
 
 /**
- * The metrics that a scorer requires, by the names that its code or its prompt has for them. They exist before it and are never changed, so there is no
+ * The metrics that a scorer requires, by the names that its code or its prompt has for them. Where both lists have the same length, a name that no metric has
+ * any more is that of the id in its place, as a scorer keeps it. They exist before it and are never changed, so there is no
  * circle but of a scorer that names itself.
  * @param seen the scorers that its author sees
  * @param self the scorer; absent where it is not saved
@@ -34,6 +35,8 @@ export async function requiredMetrics(
     const msg = `a metric requires at most ${MAX_REQUIRED} others, not ${all.length}`;
     throw new RequestInvalid([{ loc: [...at, 'required_scorers'], msg, type: 'too_long' }]);
   }
+  const names = places.required_scorers;
+  const lookedUp = { ...places, required_scorers: await withIdsForOldNames(seen, names, places.required_metric_ids) };
   const found = new Map<string, RequiredMetric>();
   for (const [place, references] of Object.entries(places)) {
     const own = references.findIndex((one) => self && [self.id, foldCase(self.name)].includes(foldCase(one.trim())));
@@ -41,15 +44,26 @@ export async function requiredMetrics(
       const msg = `a metric cannot require itself: ${JSON.stringify(references[own])}`;
       throw new RequestInvalid([{ loc: [...at, place, own], msg, type: 'metric_circle', input: references[own] }]);
     }
-    const { refused } = await resolvableMetrics(seen, references);
+    const wanted = lookedUp[place as keyof typeof lookedUp];
+    const { refused } = await resolvableMetrics(seen, wanted);
     if (refused.length > 0) throw asInvalid(refused, [...at, place]);
-    for (const reference of references) {
+    for (const [index, reference] of wanted.entries()) {
       const [metric] = (await resolveMetrics(seen, [reference])) as [EnabledMetric];
-      const name = place === 'required_scorers' ? reference : (metric.alias ?? metric.name);
+      const name = place === 'required_scorers' ? (names[index] as string) : (metric.alias ?? metric.name);
       if (!found.has(metric.scorerId)) found.set(metric.scorerId, { name, metric });
     }
   }
   return [...found.values()];
+}
+
+async function withIdsForOldNames(seen: ScorerLookup, names: readonly string[], ids: readonly string[]): Promise<string[]> {
+  if (names.length !== ids.length) return [...names];
+  const isFound = async (reference: string) => (await resolvableMetrics(seen, [reference])).refused.length === 0;
+  const references = names.map(async (name, index) => {
+    const id = ids[index] as string;
+    return !(await isFound(name)) && (await isFound(id)) ? id : name;
+  });
+  return Promise.all(references);
 }
 
 /** Required metrics as they are stored: each name beside the id, so that one that is renamed is found. */

@@ -26,7 +26,7 @@ const ListPart = z
   });
 
 /** Parts that may come several times. */
-export const listParts = ['scoreable_node_types', 'required_scorers'] as const;
+export const listParts = ['scoreable_node_types', 'required_scorers', 'required_metric_ids'] as const;
 
 // A part without a file name arrives as text.
 const file = z.union([z.file(), z.string().transform((text) => new Blob([text]))]);
@@ -34,6 +34,9 @@ const file = z.union([z.file(), z.string().transform((text) => new Blob([text]))
 const codePart = {
   file: file.describe('The source, in Python or JavaScript, in UTF-8.'),
   required_scorers: ListPart,
+  required_metric_ids: ListPart.describe(
+    'The ids of the required metrics in the same order, as a scorer has them: one that was renamed since keeps its name.',
+  ),
   scoreable_node_types: ListPart,
 };
 

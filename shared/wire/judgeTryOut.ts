@@ -42,6 +42,12 @@ const TriedConfiguration = z
       .array(z.string())
       .nullish()
       .describe('Metrics, by name, label or id, whose values are computed before and shown to the judge.'),
+    required_metric_ids: z
+      .array(z.string())
+      .nullish()
+      .describe(
+        'Their ids in the same order, as a scorer has them: a metric that was renamed since keeps the name that the prompt has for it.',
+      ),
   })
   .meta({ id: 'TriedScorerConfiguration' });
 

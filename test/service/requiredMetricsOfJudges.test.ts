@@ -163,6 +163,38 @@ describe('a judge that requires another metric', { timeout: LONG }, () => {
     await expect(unknown).rejects.toMatchObject({ status: 422, message: /no metric is called "polyte"/ });
   });
 
+  test('is tried out as it is where a metric that it requires was renamed since, and so is code', async () => {
+    const { log_stream_id } = await logged();
+    const oldName = `long ${newId()}`;
+    const { id } = await createCodeMetric({ client, code: lengthOf(1), direction: 'higher', name: oldName, kinds: ['trace'] });
+    const { id: judgeId } = await judge([oldName], `Is {{output}} long, being {{required_scores.${oldName}}}?`);
+    await client.send(`/scorers/${id}`, { method: 'PATCH', body: { name: `size ${newId()}` } });
+    const kept = await client.send<{ required_scorers: string[]; required_metric_ids: string[] }>(`/scorers/${judgeId}`, {});
+    expect(kept).toMatchObject({ required_scorers: [oldName], required_metric_ids: [id] });
+    const { required_scorers, required_metric_ids } = kept;
+    const tryOut = (requires: object) =>
+      client.send<{ samples: { status: string }[] }>('/scorers/llm/validate/log_record', {
+        body: {
+          ...{ log_stream_id, query: '', response: '', chain_poll_template: { template: '' } },
+          user_prompt: `Is {{output}} long, being {{required_scores.${oldName}}}?`,
+          scorer_configuration: { model_alias: model, num_judges: 1, scoreable_node_types: ['trace'], ...requires },
+        },
+      });
+    const { samples } = await tryOut({ required_scorers, required_metric_ids });
+    expect(samples.map(({ status }) => status)).toEqual(['success', 'success']);
+    expect(endpoint.requests.flatMap(({ text }) => shownIn(text)).some((one) => one.includes(`${oldName} = 6`))).toBe(true);
+    await expect(tryOut({ required_scorers })).rejects.toMatchObject({ status: 422, message: /no metric is called/ });
+    const form = new FormData();
+    const code = `def scorer_fn(*, step_object, required_scores, **kwargs) -> int:\n    return required_scores['${oldName}']\n`;
+    form.append('file', new Blob([code]), 'scorer.py');
+    form.append('log_stream_id', log_stream_id);
+    form.append('scoreable_node_types', 'trace');
+    form.append('required_scorers', JSON.stringify(required_scorers));
+    form.append('required_metric_ids', JSON.stringify(required_metric_ids));
+    const tried = await client.send<{ samples: { value: unknown }[] }>('/scorers/code/validate/log_record', { form });
+    expect(tried.samples.map(({ value }) => value).sort()).toEqual([2, 6]);
+  });
+
   test('is refused where there is no such metric, where it is itself, and where the prompt names another', async () => {
     const refused = async (body: object) => {
       const { status, body: answer } = await service.request('POST', '/scorers', { scorer_type: 'llm', ...body });

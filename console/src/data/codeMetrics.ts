@@ -21,6 +21,8 @@ export interface UnsavedCode {
   kinds: readonly string[];
   /** Metrics whose values it gets. */
   required: readonly string[];
+  /** Their ids; none where the metric is new. */
+  requiredIds: readonly string[];
 }
 
 /** The source of a version. */
@@ -34,11 +36,12 @@ const BETWEEN_ASKING_MS = 300;
 /** Milliseconds: the service itself waits for no value after 90 seconds. */
 const TIMEOUT_MS = 120_000;
 
-function formOf({ code, kinds, required }: UnsavedCode, more: Record<string, string>): FormData {
+function formOf({ code, kinds, required, requiredIds }: UnsavedCode, more: Record<string, string>): FormData {
   const form = new FormData();
   form.append('file', new Blob([code], { type: 'text/x-python' }), 'scorer.py');
   form.append('scoreable_node_types', JSON.stringify(kinds));
   form.append('required_scorers', JSON.stringify(required));
+  form.append('required_metric_ids', JSON.stringify(requiredIds));
   for (const [part, text] of Object.entries(more)) form.append(part, text);
   return form;
 }

@@ -12,6 +12,8 @@ export interface CodeDraft {
   kinds: string[];
   /** Metrics whose values it gets. They hold for all versions. */
   required?: readonly string[] | undefined;
+  /** Their ids, where they are chosen for good: one may have another name by now. */
+  requiredIds?: readonly string[] | undefined;
   /** The number of the version that it was made of. */
   base?: number | undefined;
 }
@@ -35,6 +37,7 @@ export const draftOfCode = (metric: Metric, version: MetricVersion, code: string
   code,
   kinds: [...(version.scoreable_node_types ?? [])],
   required: metric.required_scorers ?? [],
+  requiredIds: metric.required_metric_ids ?? [],
   base: version.version,
 });
 
@@ -50,6 +53,8 @@ export const scorerOfCode = ({ name, description, outputType, direction, require
 /** Texts have none that is better. */
 export const takesDirection = (type: CodeDraft['outputType']): boolean => type !== 'categorical' && type !== 'freeform';
 
-export const unsavedOf = ({ code, kinds, required = [] }: CodeDraft): UnsavedCode => ({ code, kinds, required });
+export const unsavedOf = ({ code, kinds, required = [], requiredIds = [] }: CodeDraft): UnsavedCode => ({
+  ...{ code, kinds, required, requiredIds },
+});
 
 export const isBlankCode = ({ code, kinds }: CodeDraft): boolean => code.trim() === '' || kinds.length === 0;

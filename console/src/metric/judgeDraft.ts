@@ -29,6 +29,8 @@ export interface JudgeDraft {
   capabilities?: readonly Capability[] | undefined;
   /** Metrics whose values it is shown. They hold for all versions. */
   required?: readonly string[] | undefined;
+  /** Their ids, where they are chosen for good: one may have another name by now. */
+  requiredIds?: readonly string[] | undefined;
   /** Parts beside the prompt of the version that it was made of, such as examples. */
   template?: z.output<typeof ChainPollTemplate> | null | undefined;
   inputType?: MetricVersion['input_type'];
@@ -72,6 +74,7 @@ export function draftOf(metric: Metric, version: MetricVersion): JudgeDraft {
     explains: version.cot_enabled ?? true,
     capabilities: metric.multimodal_capabilities ?? [],
     required: metric.required_scorers ?? [],
+    requiredIds: metric.required_metric_ids ?? [],
     template: version.chain_poll_template,
     inputType: version.input_type,
     base: version.version,
@@ -151,6 +154,7 @@ export const unsavedOf = (draft: JudgeDraft): UnsavedJudge => ({
     range: rangeOf(draft),
     categories: labelsOf(draft),
     required_scorers: requiredOf(draft),
+    required_metric_ids: [...(draft.requiredIds ?? [])],
     multimodal_capabilities: capabilitiesOf(draft),
   },
 });
