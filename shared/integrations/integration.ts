@@ -30,7 +30,7 @@ const CustomConfig = z.object({
 });
 export type CustomConfig = z.output<typeof CustomConfig>;
 
-const secretFields = ['token', 'apiKeyValue', 'headers', 'initKwargs'] as const;
+const secretFields = ['token', 'apiKeyValue', 'headers', 'initKwargs', 'bucketToken'] as const;
 /** `headers` and `initKwargs` are sealed as JSON text. */
 export type SecretField = (typeof secretFields)[number];
 export type Secrets = Partial<Record<SecretField, string>>;

@@ -60,7 +60,7 @@ export interface OutboundGuard {
 export interface OutboundRequest {
   method: string;
   headers: Readonly<Record<string, string>>;
-  body: string | null;
+  body: string | Uint8Array | null;
   signal: AbortSignal | null;
   /** Bytes that the answer may have. */
   most: number;

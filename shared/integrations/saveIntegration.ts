@@ -29,6 +29,7 @@ const wireName: Record<SecretField, string> = {
   apiKeyValue: 'api_key_value',
   headers: 'headers',
   initKwargs: 'custom_llm_config.init_kwargs',
+  bucketToken: 'gcs_config.service_account_credentials',
 };
 
 /**
@@ -149,6 +150,7 @@ function keptSecrets(existing: Integration, before: CustomConfig, after: CustomC
     apiKeyValue: false, // always part of the request
     headers: true,
     initKwargs: sameHandler,
+    bucketToken: false, // none of its own
   };
   const kept = (Object.keys(used) as SecretField[]).filter(
     (field) => used[field] && given[field] === undefined && existing.sealed[field] !== undefined,

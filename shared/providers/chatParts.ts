@@ -11,11 +11,14 @@ export interface ReadMessage {
   answers: { id: string; name: string } | undefined;
 }
 
+/** Base64 of a file that the request holds. */
+export type InlineFile = { type: 'data'; mediaType: string; base64: string; name: string | undefined };
+
 type ReadPart =
   | { type: 'text'; text: string }
-  /** Base64 of a file that the request holds. */
-  | { type: 'data'; mediaType: string; base64: string; name: string | undefined }
-  | { type: 'link'; kind: 'image' | 'file'; url: string };
+  | InlineFile
+  /** The type of a file is known where the service itself has put it there. */
+  | { type: 'link'; kind: 'image' | 'file'; url: string; mediaType?: string };
 
 export const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 export const objectsIn = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
@@ -54,7 +57,8 @@ function inputOf(text: unknown): Fields {
   return typeof text === 'string' && text.trim() !== '' ? { input: value ?? text } : {};
 }
 
-function readParts(content: unknown): ReadPart[] {
+/** @throws AttemptFailure for a part that is none of text, image, audio or file */
+export function readParts(content: unknown): ReadPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return objectsIn(content).map((part) => {
     if (typeof part.text === 'string') return { type: 'text', text: part.text };
@@ -63,7 +67,9 @@ function readParts(content: unknown): ReadPart[] {
     const { data, format } = fieldsOf(part.input_audio);
     if (typeof data === 'string')
       return { type: 'data', mediaType: `audio/${format === 'mp3' ? 'mpeg' : format}`, base64: data, name: undefined };
-    const { file_data, filename } = fieldsOf(part.file);
+    const { file_data, filename, file_url, media_type } = fieldsOf(part.file);
+    if (typeof file_url === 'string' && typeof media_type === 'string')
+      return { type: 'link', kind: 'file', url: file_url, mediaType: media_type };
     if (typeof file_data === 'string') {
       const name = textIn(filename);
       const held = inlineOr(file_data) ?? { type: 'data', mediaType: mediaTypeOf(name), base64: file_data };
@@ -77,7 +83,7 @@ function readParts(content: unknown): ReadPart[] {
 }
 
 /** `data:image/png;base64,…` */
-function inlineOr(url: string): Extract<ReadPart, { type: 'data' }> | undefined {
+function inlineOr(url: string): InlineFile | undefined {
   const comma = url.startsWith('data:') ? url.indexOf(',') : -1;
   if (comma < 0) return undefined;
   const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).split(';');

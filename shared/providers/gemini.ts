@@ -85,7 +85,7 @@ function partsOf({ parts, calls, answers }: ReadMessage, isNew: boolean): Fields
   const content = parts.flatMap((part): Fields[] => {
     if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }];
     if (part.type === 'data') return [{ inlineData: { mimeType: part.mediaType, data: part.base64 } }];
-    return [{ fileData: { fileUri: part.url, mimeType: mimeTypeAt(part.url, part.kind) } }];
+    return [{ fileData: { fileUri: part.url, mimeType: part.mediaType ?? mimeTypeAt(part.url, part.kind) } }];
   });
   if (answers) {
     const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');

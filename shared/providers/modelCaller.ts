@@ -12,6 +12,7 @@ import { ComingCompletion } from './comingCompletion.ts';
 import { customConnection } from './custom.ts';
 import { embeddings, embeddingsUrl } from './embeddings.ts';
 import { AttemptFailure } from './failures.ts';
+import { createFileBuckets, type FileBucket, holdFiles } from './fileBucket.ts';
 import { fileProblem } from './files.ts';
 import { callHandler } from './handlers/callHandler.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
@@ -71,6 +72,7 @@ const connectionOf = (integration: Integration, secrets: Secrets): Connection =>
 export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
   const chat = createChatCompletion(deps.outbound);
   const tokens = createAccessTokens(deps.outbound.fetch);
+  const buckets = createFileBuckets(deps.outbound);
   const handlers = createHandlers({ ...deps.handlers, fetch: deps.outbound.fetch });
   const integrations = remember(() => deps.integrations.list(), INTEGRATIONS_FRESH_MS);
   const limits = callLimits(deps.calls);
@@ -139,6 +141,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       const parameters = stream && !connection.handler ? { ...asked, ...STREAMED } : asked;
       const modelKey = `${integration.id} ${integration.updatedAt.getTime()} ${model.name}`;
       let sent = parameters;
+      let sentMessages = messages;
       let notes: string[] = [];
       const tokenKey = `${integration.id} ${integration.updatedAt.getTime()}`;
       const timeLimitMs = call.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
@@ -169,7 +172,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
           connection.addressOf?.(model.name, call.settings, sent.stream === true) ?? completionsUrl(connection.endpoint);
         const answer = await chat({
           url: call.embeds ? embeddingsUrl(address) : address,
-          body: { model: model.name, ...sent, messages: messages.map(toProtocol) },
+          body: { model: model.name, ...sent, messages: sentMessages.map(toProtocol) },
           headers,
           protocol: call.embeds ? embeddings : protocol,
           sign: signerOf(authentication),
@@ -189,6 +192,18 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         if (isByRole(connection.authentication)) {
           const credentials = await limit.race(tokens.get(tokenKey, connection.authentication));
           authentication = { ...connection.authentication, credentials };
+        }
+        const bucket = connection.bucketOf?.(model.name);
+        sentMessages = messages;
+        if (bucket && holdFiles(messages)) {
+          const bucketKey = `${tokenKey} bucket`;
+          const bucketToken = await limit.race(tokens.get(bucketKey, bucket.authentication));
+          sentMessages = await limit
+            .race(buckets.withAddresses(bucket, messages, bucketToken, limit.signal))
+            .catch((err: unknown) => {
+              if (err instanceof AttemptFailure && err.status === 401) tokens.forget(bucketKey, bucketToken);
+              throw err;
+            });
         }
         const { memory } = call;
         const value = await send(limit, memory && ((bytes) => wait(() => memory.take(bytes, call.signal))));
@@ -248,7 +263,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
                 integration: integration.name,
                 outcome,
               }),
-            mayExplain: () => addressesOf(connection).every(deps.outbound.mayExplain),
+            mayExplain: () => addressesOf(connection, connection.bucketOf?.(model.name)).every(deps.outbound.mayExplain),
           },
           attempt,
         );
@@ -329,10 +344,11 @@ function requestHeaders(
 }
 
 /** Returns what a call of the integration talks to. */
-const addressesOf = ({ endpoint, authentication }: Connection): string[] => [
+const addressesOf = ({ endpoint, authentication }: Connection, bucket: FileBucket | undefined): string[] => [
   endpoint,
   ...(authentication.kind === 'oauth2' ? [authentication.tokenUrl] : []),
   ...(isByRole(authentication) ? [authentication.stsUrl] : []),
+  ...(bucket ? [bucket.endpoint, bucket.authentication.tokenUrl] : []),
 ];
 
 type Measured = ReturnType<typeof tokensOf> &

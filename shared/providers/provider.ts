@@ -3,6 +3,7 @@ import type { Secrets } from '../integrations/integration.ts';
 import { type IntegrationProvider, ProviderToken } from '../wire/integrations.ts';
 import type { ChatProtocol } from './chatProtocol.ts';
 import { AttemptFailure } from './failures.ts';
+import type { FileBucket } from './fileBucket.ts';
 import type { ModelFamily } from './modelFamily.ts';
 import type { ModelSettings } from './parameters.ts';
 
@@ -31,6 +32,8 @@ export interface Connection {
   /** The protocol in which a model is asked, where it is not OpenAI's chat protocol. */
   protocolOf?(model: string): ChatProtocol;
   authentication: Authentication;
+  /** The bucket from which a model fetches the files of a request, where there is one: else the request holds them. */
+  bucketOf?(model: string): FileBucket | undefined;
   headers: Readonly<Record<string, string>>;
   /** Header names that carry fields of the context. */
   contextHeaders: Readonly<Partial<Record<keyof CallContext, string>>>;

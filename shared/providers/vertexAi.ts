@@ -29,7 +29,23 @@ const shown = {
   location: z.string(),
   endpoint: z.string().nullable(),
 };
-const Stored = z.object({ ...shown, token_uri: z.string() });
+const StoredBucket = z.object({ name: z.string(), prefix: z.string(), endpoint: z.string(), token_uri: z.string() });
+const Stored = z.object({ ...shown, token_uri: z.string(), bucket: StoredBucket.nullish() });
+
+const STORAGE = 'https://storage.googleapis.com';
+const STORAGE_SCOPE = 'https://www.googleapis.com/auth/devstorage.read_write';
+
+const BucketSettings = z
+  .object({
+    service_account_credentials: ServiceAccountKey,
+    bucket_name: z.string().regex(/^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/, { error: 'must be the name of a bucket' }),
+    object_path_prefix: z
+      .string()
+      .max(800)
+      .regex(/^[^\p{Cc}#[\]*?]*$/u, { error: 'must be the beginning of names of objects, such as assay/files' }),
+    endpoint: Url.nullish().describe('The address of a gateway of your own, in place of https://storage.googleapis.com.'),
+  })
+  .meta({ id: 'VertexAIGCSConfig' });
 
 const isClaude = (model: string): boolean => model.startsWith('claude-');
 
@@ -49,9 +65,7 @@ export const vertexAi = tokenProvider({
   sent: z.object({
     token: ServiceAccountKey,
     multi_modal_config: MultiModalConfig.nullish(),
-    gcs_config: z
-      .object({ service_account_credentials: z.string(), bucket_name: z.string(), object_path_prefix: z.string() })
-      .nullish(),
+    gcs_config: BucketSettings.nullish(),
     project_id: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.:-]{0,99}$/, { error: 'must be the id of a project of Google Cloud' })
@@ -63,24 +77,43 @@ export const vertexAi = tokenProvider({
     endpoint: Url.nullish(),
   }),
   stored: Stored,
-  shown: z.object({ ...shown, gcs_config: z.null() }),
+  shown: z.object({
+    ...shown,
+    gcs_config: z
+      .object({ bucket_name: z.string(), object_path_prefix: z.string() })
+      .meta({ id: 'VertexAIGCSConfigResponse' })
+      .nullable(),
+  }),
   toStored({ token, multi_modal_config, gcs_config, project_id, location, endpoint }) {
     const account = serviceAccountIn(token);
     const project = project_id ?? account.project_id;
     const wrong = (field: string, msg: string, type: string) => new RequestInvalid([{ loc: ['body', field], msg, type }]);
-    if (gcs_config)
-      throw wrong('gcs_config', 'gcs_config is not supported: files are sent in the request, up to 20 MB', 'value_error');
     if (project == null) throw wrong('project_id', 'project_id is required when the key in `token` names no project', 'missing');
     return {
       ...{ project_id: project, location, token_uri: account.token_uri },
       multi_modal_config: keptFileLimits(multi_modal_config),
       endpoint: endpoint ?? null,
+      bucket: gcs_config ? toBucket(gcs_config) : null,
     };
   },
-  toShown: ({ token_uri: _, ...stored }) => ({ ...stored, gcs_config: null }),
-  addresses: ({ endpoint, token_uri }) => ({ endpoint, token: token_uri }),
-  connect({ project_id, location, endpoint, token_uri, multi_modal_config }, { token = '' }) {
+  toShown: ({ token_uri: _, bucket, ...stored }) => ({
+    ...stored,
+    gcs_config: bucket ? { bucket_name: bucket.name, object_path_prefix: bucket.prefix.replace(/\/$/, '') } : null,
+  }),
+  toSecrets: ({ token, gcs_config }) => ({
+    token,
+    ...(gcs_config ? { bucketToken: gcs_config.service_account_credentials } : {}),
+  }),
+  addresses: ({ endpoint, token_uri, bucket }) => ({
+    ...{ endpoint, token: token_uri },
+    ...(bucket ? { 'gcs_config.endpoint': bucket.endpoint, 'gcs_config.service_account_credentials': bucket.token_uri } : {}),
+  }),
+  connect({ project_id, location, endpoint, token_uri, multi_modal_config, bucket }, { token = '', bucketToken = '' }) {
     const base = endpoint ?? addressIn(location);
+    const keyed = (tokenUrl: string, scope: string, credentials: string) => ({
+      ...{ kind: 'oauth2' as const, grant: 'service_account' as const, tokenUrl, scope, credentials },
+    });
+    const files = bucket && { ...bucket, authentication: keyed(bucket.token_uri, STORAGE_SCOPE, bucketToken) };
     return {
       endpoint: base,
       addressOf(model, _settings, isStreamed) {
@@ -94,7 +127,9 @@ export const vertexAi = tokenProvider({
         if (isStreamed) url.searchParams.set('alt', 'sse');
         return url.href;
       },
-      authentication: { kind: 'oauth2', grant: 'service_account', tokenUrl: token_uri, scope: SCOPE, credentials: token },
+      authentication: keyed(token_uri, SCOPE, token),
+      // Claude fetches nothing.
+      bucketOf: (model) => (isClaude(model) ? undefined : (files ?? undefined)),
       protocolOf: (model) => (isClaude(model) ? anthropicOnVertex : gemini),
       ...{ headers: {}, contextHeaders: {}, handler: null, fileLimits: fileLimitsOf(multi_modal_config) },
     };
@@ -112,6 +147,16 @@ export const vertexAi = tokenProvider({
     },
   ],
 });
+
+function toBucket(sent: z.output<typeof BucketSettings>): z.output<typeof StoredBucket> {
+  const path = sent.object_path_prefix.replaceAll(/^\/+|\/+$/g, '');
+  return {
+    name: sent.bucket_name,
+    prefix: path === '' ? '' : `${path}/`,
+    endpoint: sent.endpoint ?? STORAGE,
+    token_uri: serviceAccountIn(sent.service_account_credentials).token_uri,
+  };
+}
 
 /** https://cloud.google.com/vertex-ai/docs/reference/rest#rest_endpoints */
 const addressIn = (location: string): string =>

@@ -1,4 +1,5 @@
-import { jwtVerify } from 'jose';
+import { createHash } from 'node:crypto';
+import { decodeJwt, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
@@ -98,8 +99,11 @@ describe('where and as whom it is asked', () => {
     expect(problem(keyAt({ private_key: 'secret words' }))).not.toContain('secret words');
     const without = request.parse({ token: keyAt({ project_id: undefined }) });
     expect(() => toStored(without)).toThrow(/project_id is required/);
-    const gcs_config = { service_account_credentials: 'x', bucket_name: 'b', object_path_prefix: 'p' };
-    expect(() => toStored(request.parse({ token: keyAt(), gcs_config }))).toThrow(/gcs_config is not supported/);
+    const bucket = { service_account_credentials: 'x', bucket_name: 'B', object_path_prefix: 'p*' };
+    const parsed = request.safeParse({ token: keyAt(), gcs_config: bucket });
+    expect(parsed.error?.issues.map(({ path }) => path.join('.'))).toEqual([
+      ...['gcs_config.service_account_credentials', 'gcs_config.bucket_name', 'gcs_config.object_path_prefix'],
+    ]);
   });
 });
 
@@ -270,6 +274,98 @@ describe('an answer', () => {
     const [{ outcome, status } = {}] = attempts;
     expect([outcome, status].filter((one) => one !== undefined).join(' ')).toBe(expected);
     expect(endpoint.requests).toHaveLength(tries);
+  });
+});
+
+describe('with a bucket for files', () => {
+  const bytes = Buffer.from('a picture');
+  const url = `data:image/png;base64,${bytes.toString('base64')}`;
+  const name = `assay/files/${createHash('sha256').update(bytes).digest('hex')}.png`;
+  const asked = {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'what?' },
+          { type: 'image_url', image_url: { url } },
+        ],
+      },
+    ],
+  };
+  const settings = (more: object = {}) => ({
+    gcs_config: {
+      ...{ service_account_credentials: keyAt(), bucket_name: 'my-bucket', object_path_prefix: '/assay/files/' },
+      ...{ endpoint: storage.url, ...more },
+    },
+  });
+  let storage: ModelEndpoint;
+  let ownGuard: OutboundGuard;
+  beforeEach(async () => {
+    storage = await startModelEndpoint();
+    storage.otherwise(fails(200, { kind: 'storage#object' }));
+    const allow = [endpoint, tokenServer, storage].map((server) => new URL(server.url).host);
+    ownGuard = createOutboundGuard({ allow, allowLoopback: true });
+  });
+  afterEach(async () => {
+    await storage.close();
+    await ownGuard.close();
+  });
+  const call = (more: Partial<ModelCall> = {}): ModelCall => ({
+    ...{ settings: {}, context: {}, signal: new AbortController().signal, modelAlias: 'gemini-2.5-flash' },
+    ...{ retry: { maxAttempts: 2, minDelayMs: 5, maxDelayMs: 10 }, ...asked, ...more },
+  });
+  const fileUri = `gs://my-bucket/${name}`;
+
+  test('each file is put there once, and the model fetches it', async () => {
+    const caller = modelCallerOver([vertex(settings())], ownGuard);
+    for (let time = 0; time < 2; time++) {
+      expect((await caller.complete(call())).text).toBe('four');
+      expect(sent()?.contents).toEqual([
+        { role: 'user', parts: [{ text: 'what?' }, { fileData: { fileUri, mimeType: 'image/png' } }] },
+      ]);
+    }
+    expect(storage.requests).toMatchObject([
+      { method: 'POST', text: 'a picture', headers: { authorization: 'Bearer ya29.x', 'content-type': 'image/png' } },
+    ]);
+    const [path, query] = storage.requests[0]?.path.split('?') ?? [];
+    expect([path, Object.fromEntries(new URLSearchParams(query))]).toEqual([
+      ...['/upload/storage/v1/b/my-bucket/o', { uploadType: 'media', name, ifGenerationMatch: '0' }],
+    ]);
+    const scopes = tokenServer.requests.map(({ text }) => decodeJwt(new URLSearchParams(text).get('assertion') ?? '').scope);
+    expect(scopes).toEqual([
+      ...['https://www.googleapis.com/auth/cloud-platform', 'https://www.googleapis.com/auth/devstorage.read_write'],
+    ]);
+  });
+
+  test('a file that is there already is taken as it is; texts and Claude need none', async () => {
+    storage.otherwise(fails(412));
+    await modelCallerOver([vertex(settings())], ownGuard).complete(call());
+    expect(sent()?.contents).toMatchObject([{ parts: [{}, { fileData: { fileUri } }] }]);
+    const caller = modelCallerOver([vertex(settings())], ownGuard);
+    await caller.complete(call({ messages: [user('a')] }));
+    endpoint.next(fails(200, { type: 'message', content: [{ type: 'text', text: 'four' }], stop_reason: 'end_turn' }));
+    await caller.complete(call({ modelAlias: 'vertex_ai/claude-opus-4-8' }));
+    expect(sent()).toMatchObject({ messages: [{ content: [{ type: 'text' }, { type: 'image', source: { type: 'base64' } }] }] });
+    expect(storage.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['refuses the account', 403, 1, /the bucket of gcs_config answered 403/],
+    ['is away', 503, 2, /the bucket of gcs_config answered 503/],
+  ])('a bucket that %s fails the call, and the model is not asked', async (_what, status, tries, message) => {
+    storage.otherwise(fails(status));
+    await expect(modelCallerOver([vertex(settings())], ownGuard).complete(call())).rejects.toThrow(message);
+    expect([storage.requests.length, endpoint.requests.length]).toEqual([tries, 0]);
+  });
+
+  test('its settings are shown without the key, which is kept as a secret', () => {
+    const { request, toStored, toShown, toSecrets, stored } = findTokenProvider('vertex_ai');
+    const body = request.parse({ token: keyAt(), ...settings({ endpoint: undefined }) });
+    const kept = stored.parse(toStored(body));
+    expect(toShown(kept)).toMatchObject({ gcs_config: { bucket_name: 'my-bucket', object_path_prefix: 'assay/files' } });
+    expect(JSON.stringify(kept)).not.toContain('PRIVATE KEY');
+    expect(toSecrets?.(body)).toEqual({ token: keyAt(), bucketToken: keyAt() });
+    expect(toShown(stored.parse(toStored(request.parse({ token: keyAt() }))))).toMatchObject({ gcs_config: null });
   });
 });
 

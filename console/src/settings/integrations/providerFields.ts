@@ -228,6 +228,22 @@ const byProvider: Partial<Record<Provider, readonly FieldOfProvider[]>> = {
     { path: 'project_id', label: 'Project', kind: 'text', hint: 'Without it, that of the key.' },
     { ...endpoint, isRequired: false, isMore: true, hint: 'Only of a gateway of your own.' },
     ...files,
+    {
+      path: 'gcs_config.bucket_name',
+      label: 'Bucket for files',
+      kind: 'text',
+      isMore: true,
+      hint: 'Gemini fetches the files of a call from it. Without it, the call holds them.',
+    },
+    { path: 'gcs_config.object_path_prefix', label: 'Names of its objects begin with', kind: 'text', isMore: true },
+    {
+      path: 'gcs_config.service_account_credentials',
+      label: 'Key of an account that may write to the bucket',
+      kind: 'text',
+      isSecret: true,
+      isMore: true,
+      hint: 'The text of its JSON file. Each save needs it.',
+    },
   ],
 };
 
