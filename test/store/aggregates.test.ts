@@ -20,6 +20,7 @@ import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/reads/trace
 import { noScale } from '../../shared/wire/metricScale.ts';
 import type { RollUpMethod } from '../../shared/wire/scorers.ts';
 import { noUsage } from '../support/noUsage.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
@@ -47,26 +48,29 @@ const noColumn: FindColumn = (name) => {
 const numbers = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 }).map((value) => value + 0);
 
 describe('one definition of percentiles', () => {
-  propertyTest.prop([durations], { numRuns: 15 })('every reader gives the same figures for the same values', async (values) => {
-    const { post, run } = service.space();
-    const traces = values.map((value) => ({ id: newId(), input: 'q', metrics: { duration_ns: value, score: value } }));
-    expect((await post('/traces', { traces })).status).toBe(200);
-    const { p50, p90, p95, p99 } = aggregate(values);
-    const expected = { p50, p90, p95, p99, count: values.length };
+  propertyTest.prop([durations], { numRuns: propertyRuns(8) })(
+    'every reader gives the same figures for the same values',
+    async (values) => {
+      const { post, run } = service.space();
+      const traces = values.map((value) => ({ id: newId(), input: 'q', metrics: { duration_ns: value, score: value } }));
+      expect((await post('/traces', { traces })).status).toBe(200);
+      const { p50, p90, p95, p99 } = aggregate(values);
+      const expected = { p50, p90, p95, p99, count: values.length };
 
-    expect(await service.metricValues.aggregate(run, 'score')).toMatchObject(expected);
-    const system = await systemAggregates(service.clickhouse, { projectId: run.projectId, experimentId: run.runId });
-    expect(system.duration_ns?.aggregates).toMatchObject(expected);
+      expect(await service.metricValues.aggregate(run, 'score')).toMatchObject(expected);
+      const system = await systemAggregates(service.clickhouse, { projectId: run.projectId, experimentId: run.runId });
+      expect(system.duration_ns?.aggregates).toMatchObject(expected);
 
-    const cells = await timelineOf(run);
-    expect(cells).toHaveLength(4);
-    for (const { aggregates } of cells) expect(aggregates).toMatchObject(expected);
+      const cells = await timelineOf(run);
+      expect(cells).toHaveLength(4);
+      for (const { aggregates } of cells) expect(aggregates).toMatchObject(expected);
 
-    const reads = { records: clickHouseRecordReads(service.clickhouse), graph: clickhouseTraceGraph(service.clickhouse) };
-    const { graph } = await aggregateTraces(reads, { run, filter: { and: [] }, findColumn: noColumn }, []);
-    expect(graph.nodes[0]?.metrics.duration_ns).toMatchObject({ median: p50, p95 });
-    expect(graph.nodes[0]?.metrics.score).toMatchObject({ median: p50, p95 });
-  });
+      const reads = { records: clickHouseRecordReads(service.clickhouse), graph: clickhouseTraceGraph(service.clickhouse) };
+      const { graph } = await aggregateTraces(reads, { run, filter: { and: [] }, findColumn: noColumn }, []);
+      expect(graph.nodes[0]?.metrics.duration_ns).toMatchObject({ median: p50, p95 });
+      expect(graph.nodes[0]?.metrics.score).toMatchObject({ median: p50, p95 });
+    },
+  );
 
   propertyTest.prop([fc.array(numbers, { minLength: 1 })])(
     'the median parts the values in halves, 0 and 1 are the extremes, and more of a share is never less',
@@ -96,7 +100,7 @@ const methods: readonly RollUpMethod[] = [
 const booleans = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 });
 
 describe('one roll-up', () => {
-  propertyTest.prop([booleans, durations], { numRuns: 10 })(
+  propertyTest.prop([booleans, durations], { numRuns: propertyRuns(6) })(
     'an experiment shows what its timeline shows, by every method',
     async (answers, numbers) => {
       const { post, run } = service.space();
@@ -149,7 +153,7 @@ const rowsOfMetric = fc.array(fc.record({ isFailed: fc.boolean(), results: fc.ar
 }) as fc.Arbitrary<RowOfMetric[]>;
 
 describe('one count of what is not there', () => {
-  propertyTest.prop([rowsOfMetric, fc.constantFrom('omit' as const, 'worst' as const)], { numRuns: 20 })(
+  propertyTest.prop([rowsOfMetric, fc.constantFrom('omit' as const, 'worst' as const)], { numRuns: propertyRuns(10) })(
     'the record store counts and sums up rows as they are counted and summed up one by one',
     async (rows, chosen) => {
       const { post, run } = service.space();

@@ -14,6 +14,7 @@ import { RunVersions } from '../../shared/stores/clickhouse/reads/runVersions.ts
 import { byMerging } from '../../shared/stores/clickhouse/tables/newestVersions.ts';
 import { type ColumnFilter, type Filter, FilterExpression, MAX_FILTER_DEPTH } from '../../shared/wire/filters.ts';
 import { matchesFilter, type ValueOf } from '../support/matchesFilter.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 /** Some 500 statements: 20 s on a machine that has nothing else to do. */
@@ -300,7 +301,7 @@ const completeness = [true, false].flatMap((value) => {
 const someKinds = fc.constantFrom<readonly RecordKind[]>(recordKinds, recordKinds, ['trace'], spanKinds, ['session']);
 
 test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary: deepTree }), someKinds], {
-  numRuns: 120,
+  numRuns: propertyRuns(60),
   examples: [...seenToFail, ...completeness],
 })(
   'ClickHouse and the in-memory reading of a filter agree',
@@ -335,7 +336,7 @@ const { tree: oftenNamed } = fc.letrec<{ tree: (pool: object[]) => object }>((ti
 const leafPool = fc.array(fc.oneof(fc.constantFrom(...derivedColumns).chain(leafFor), leaf), { minLength: 1, maxLength: 5 });
 const repetitive = fc.tuple(leafPool, oftenNamed).map(([pool, tree]) => tree(pool));
 
-test.prop([repetitive, someKinds], { numRuns: 60 })(
+test.prop([repetitive, someKinds], { numRuns: propertyRuns(30) })(
   'a filter that names a leaf many times is answered as one that names it once',
   async (given, kinds) => {
     const filter = FilterExpression.parse(given);
@@ -376,7 +377,7 @@ const ofTraces = [1, 2].flatMap((limit) =>
 );
 
 test.prop([leaf, fc.constantFrom(...sortable), fc.boolean(), fc.integer({ min: 1, max: 17 }), fc.boolean(), someKinds], {
-  numRuns: 20,
+  numRuns: propertyRuns(14),
   examples: ofTraces,
 })('pages concatenate to the whole: in order, without loss or repeat, by offset and by cursor', concatenates, PATIENCE_MS);
 

@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { oddSpans } from '../support/oddSpans.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
@@ -87,7 +88,7 @@ function spanIdsIn(value: unknown): string[] {
   return [...(id === undefined || id === null ? [] : [textOfId(id)]), ...spanIdsIn(spans)];
 }
 
-test.prop([trace, trace], { numRuns: 15, endOnFailure: true })(
+test.prop([trace, trace], { numRuns: propertyRuns(8), endOnFailure: true })(
   'whatever JSON is in a trace of a batch, the others are stored and every answer has the form of the interface',
   async (one, other) => {
     const { projectId, runId } = service.space().run;
@@ -106,7 +107,7 @@ test.prop([trace, trace], { numRuns: 15, endOnFailure: true })(
   },
 );
 
-test.prop([fc.array(span, { minLength: 1, maxLength: 3 })], { numRuns: 15, endOnFailure: true })(
+test.prop([fc.array(span, { minLength: 1, maxLength: 3 })], { numRuns: propertyRuns(8), endOnFailure: true })(
   'whatever JSON is in a span, those beside it and below it are stored',
   async (spans) => {
     const { projectId, runId } = service.space().run;
@@ -142,7 +143,7 @@ const ofClient = anyOf(
 const updated = anyOf('input', 'output', 'status_code', 'tags', 'duration_ns', 'metrics', 'is_complete', 'reliable');
 
 test.prop([ofClient, updated, anyOf('name', 'external_id', 'previous_session_id', 'user_metadata')], {
-  numRuns: 25,
+  numRuns: propertyRuns(12),
   endOnFailure: true,
 })(
   'whatever JSON is in the fields of a request or of an update, the records are stored and can be read',

@@ -6,6 +6,7 @@ import type { RunRef } from '../../shared/projects/runs.ts';
 import type { RecordUpdate } from '../../shared/records/recordChange.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { openDeletionStores } from '../support/deletionStores.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
 vi.setConfig({ testTimeout: 300_000 });
@@ -103,7 +104,7 @@ async function afterwards(run: RunRef, steps: readonly Step[]) {
   });
 }
 
-test.prop([fc.array(step, { minLength: 2, maxLength: 7 })], { numRuns: 15 })(
+test.prop([fc.array(step, { minLength: 2, maxLength: 7 })], { numRuns: propertyRuns(8) })(
   'whatever comes first, records end as if each had been logged before its updates',
   async (steps) => {
     const run = await stores.run();

@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
@@ -57,7 +58,7 @@ const order = (count: number) =>
     )
     .chain(([each, again]) => fc.shuffledSubarray([...each, ...again], { minLength: each.length + again.length }));
 
-test.prop([shape.chain((one) => fc.tuple(fc.constant(one), order(one.length + 1))), fc.boolean()], { numRuns: 12 })(
+test.prop([shape.chain((one) => fc.tuple(fc.constant(one), order(one.length + 1))), fc.boolean()], { numRuns: propertyRuns(6) })(
   'spans and their trace in any order, with repeats, one by one or at once, give the same records',
   async ([parents, sequence], atOnce) => {
     const { traceId, ids, pieces } = piecesOf(parents);
@@ -91,7 +92,7 @@ test.prop(
     fc.dictionary(key, metric, { noNullPrototype: true, maxKeys: 3 }),
   ],
   {
-    numRuns: 40,
+    numRuns: propertyRuns(20),
   },
 )('what is logged is what is read', async (input, output, user_metadata, tags, metrics) => {
   const { post, get } = service.space();

@@ -17,6 +17,7 @@ import { promptStore } from '../../shared/stores/postgres/prompts.ts';
 import { analyzeChanged } from '../../shared/stores/postgres/statistics.ts';
 import { projectRoles } from '../../shared/wire/accounts.ts';
 import { admin, fillLists, guest, maker, otherProject, project, stranger } from '../support/listedThings.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 const THINGS = 1_000;
@@ -172,7 +173,7 @@ describe.each(Object.entries(lists))('the list of %s', (_, { sorts, indexed, rea
       fc.constantFrom(...Object.values(viewers)),
       fc.integer({ min: THINGS / 8, max: THINGS }),
     ],
-    { numRuns: 12 },
+    { numRuns: propertyRuns(6) },
   )('pages follow each other without a gap or a repeat', async (name, ascending, viewer, limit) => {
     const sort = sortOf(name, ascending) as never;
     const whole = await read(stores, viewer, sort, { limit: 2 * THINGS, offset: 0 });

@@ -9,6 +9,7 @@ import type { RunRef } from '../../shared/projects/runs.ts';
 import { NotedUpdates } from '../../shared/records/notedUpdates.ts';
 import { VersionClock } from '../../shared/records/versionClock.ts';
 import { openUpdateJournal } from '../../shared/stores/files/updateJournal.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
@@ -83,7 +84,7 @@ async function answers(service: Service, areNoted: boolean, steps: readonly Step
   return seen;
 }
 
-test.prop([fc.array(step, { minLength: 3, maxLength: 14 })], { numRuns: 40 })(
+test.prop([fc.array(step, { minLength: 3, maxLength: 14 })], { numRuns: propertyRuns(16) })(
   'whatever is asked after an update, it is answered as if the update had been written first',
   async (steps) => {
     const [service] = services as [Service];
@@ -103,7 +104,7 @@ const action = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('die' as const), after: fc.nat({ max: 4 }) }) },
 );
 
-test.prop([fc.array(action, { minLength: 2, maxLength: 30 })], { numRuns: 500 })(
+test.prop([fc.array(action, { minLength: 2, maxLength: 30 })], { numRuns: propertyRuns(250) })(
   'whenever a process dies and whatever the store refuses, each record ends with the update that was answered last',
   async (actions) => {
     const folder = mkdtempSync(join(tmpdir(), 'assay-noted-'));

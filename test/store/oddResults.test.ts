@@ -18,6 +18,7 @@ import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { oddSpans } from '../support/oddSpans.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { aRun } from '../support/runInMemory.ts';
 
 let dataDir: string;
@@ -120,7 +121,7 @@ const result: fc.Arbitrary<GivenResult> = fc.record(
   { requiredKeys: [] },
 );
 
-test.prop([fc.array(result, { minLength: 1, maxLength: 12 })], { numRuns: 25 })(
+test.prop([fc.array(result, { minLength: 1, maxLength: 12 })], { numRuns: propertyRuns(12) })(
   'whatever a runner gives, the run ends and each row has its one record',
   async (results) => {
     await recorded(results);

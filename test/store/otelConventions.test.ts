@@ -7,6 +7,7 @@ import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { openOtlp } from '../../shared/otel/otlp.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
 import { targetOfHeaders } from '../../shared/otel/target.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 /** 20 s on a machine that has nothing else to do. */
@@ -386,7 +387,7 @@ test.prop(
     fc.constantFrom(...Object.keys(conventions)),
     fc.constantFrom('json' as const, 'protobuf' as const),
   ],
-  { numRuns: 40 },
+  { numRuns: propertyRuns(25) },
 )(
   'what an application says in any convention is what the interface says of it',
   async (acts, convention, encoding) => {

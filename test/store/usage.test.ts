@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openPrices } from '../../shared/prices/openPrices.ts';
 import { countedUsage, usageNode, usageOf } from '../../shared/records/countedUsage.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 let service: Awaited<ReturnType<typeof startRecordService>>;
@@ -54,7 +55,10 @@ const call = (span: number): Step => ({
 const aTrace: Step = { what: 'trace', at: { trace: 0, span: 0 }, session: undefined };
 const aCallOfEachRelease: Step[] = [aTrace, call(0), { what: 'forget' }, call(1)];
 
-propertyTest.prop([fc.array(step, { minLength: 1, maxLength: 14 })], { numRuns: 25, examples: [[aCallOfEachRelease]] })(
+propertyTest.prop([fc.array(step, { minLength: 1, maxLength: 14 })], {
+  numRuns: propertyRuns(12),
+  examples: [[aCallOfEachRelease]],
+})(
   'the sums over what counts are those of their traces and sessions, whatever was logged, updated and deleted by this release or a former one',
   async (steps) => {
     const { post, patch } = service.space();

@@ -10,6 +10,7 @@ import { RunVersions } from '../../shared/stores/clickhouse/reads/runVersions.ts
 import { byMerging, type NewestVersions } from '../../shared/stores/clickhouse/tables/newestVersions.ts';
 import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/writes/recordDeletion.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
+import { propertyRuns } from '../support/propertyRuns.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 let tables: Awaited<ReturnType<typeof openRecordTables>>;
@@ -143,7 +144,7 @@ test('what is known of a run without asking is what the engine would say, after 
         expect(await rowsOf(known.newest)).toEqual(await rowsOf(byMerging));
       }
     }),
-    { numRuns: 25, endOnFailure: true },
+    { numRuns: propertyRuns(14), endOnFailure: true },
   );
   expect(seen.kept).toBeGreaterThan(20);
   expect(seen.listed).toBeGreaterThan(5);
