@@ -228,10 +228,10 @@ function toRun(caller: Caller, run: runs.Run, creator: User): z.input<typeof Run
     project_id: run.projectId,
     created_by: run.createdBy,
     last_updated_by: run.createdBy,
-    creator: toUser(caller, creator),
-    // Samples and winners belong to project types older than gen_ai; a run of ours holds records instead.
-    num_samples: 0,
-    winner: false,
+    // Older clients refuse the whole project for a permission that they do not know.
+    creator: { ...toUser(caller, creator), permissions: [] },
+    // Samples, winners, splits and inferences belong to project types older than gen_ai; a run of ours holds records instead.
+    ...{ num_samples: 0, winner: false, logged_splits: [], logged_inference_names: [] },
     task_type: taskTypes[run.kind],
     created_at: run.createdAt.toISOString(),
     updated_at: run.updatedAt.toISOString(),

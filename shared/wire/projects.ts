@@ -88,6 +88,8 @@ export const Run = z
     task_type: z.literal([7, 9, 12, 13, 15, 16, 17, 18]).nullable(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
+    logged_splits: z.array(z.string()).describe('Always empty; older clients require it.'),
+    logged_inference_names: z.array(z.string()).describe('Always empty; older clients require it.'),
   })
   .meta({ id: 'RunDB' });
 
