@@ -124,8 +124,8 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       await deps.prices.fresh();
       const connection = connectionTo(integration);
       const protocol = connection.protocolOf?.(model.name);
-      // What the models of an endpoint of somebody's own take is not known here.
-      const takes = integration.provider === 'custom' ? undefined : model.modalities;
+      // What the models of an endpoint of somebody's own take is not known here, nor what others take than the known ones.
+      const takes = integration.provider === 'custom' || model.builtin === null ? undefined : model.modalities;
       const messages = await withFiles(deps.files, call.messages, call.context.projectId ?? null, takes).catch((err: unknown) => {
         throw err instanceof FilesRefused ? refusal(err.message, false) : err;
       });

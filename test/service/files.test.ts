@@ -192,6 +192,16 @@ describe('a file that a message names', () => {
     expect(endpoint.requests).toEqual([]);
   });
 
+  test('is sent to a model of which nothing is known, whatever provider has it', async () => {
+    const { file_id } = (await upload('cat.png', png)).body;
+    const gateway = { token: 't', endpoint: endpoint.url, use_case: 'files' };
+    expect((await call('PUT', '/integrations/vegas_gateway', gateway)).status).toBe(200);
+    const { output } = await runOver([{ type: 'file', file_id }], [{ input: 'it' }], 'vegas_gateway/house-eyes');
+    expect(contents()).toMatchObject([[{ type: 'image_url' }]]);
+    expect(output).toBe('a picture');
+    await call('DELETE', '/integrations/vegas_gateway');
+  });
+
   test('is not sent to a model that is known not to take it', async () => {
     const file: NamedFile = { id: newId(), name: 'cat.png', contentType: 'image/png', modality: 'image', sizeBytes: png.length };
     const files = { find: async () => [file], bytes: async () => new Uint8Array(png) };
@@ -207,16 +217,16 @@ describe('a file that a message names', () => {
   });
 
   /** The record of the one row of an experiment with this prompt. */
-  async function runOver(content: unknown, records: object[]): Promise<{ output: unknown; error: string }> {
+  async function runOver(content: unknown, records: object[], alias = model): Promise<{ output: unknown; error: string }> {
     const template = await call('POST', `/projects/${projectId}/templates`, {
       ...{ name: newId(), template: typeof content === 'string' ? content : [{ role: 'user', content }] },
-      settings: { model_alias: model },
+      settings: { model_alias: alias },
     });
     expect(template.status, JSON.stringify(template.body)).toBe(200);
     const experiment = (
       await call('POST', `/projects/${projectId}/experiments`, {
         ...{ name: newId(), prompt_template_version_id: template.body.selected_version_id },
-        prompt_settings: { model_alias: model },
+        prompt_settings: { model_alias: alias },
       })
     ).body;
     const at = `/projects/${projectId}/experiments/${experiment.id}`;
