@@ -91,7 +91,11 @@ export function addressConnection(
     authentication:
       kept.authentication_type === 'api_key' || tokenUrl === null
         ? keyed
-        : { kind: 'oauth2', tokenUrl, scope: kept.authentication_scope, credentials: token ?? null },
+        : {
+            kind: 'oauth2',
+            ...(kept.authentication_type === 'username_password' && { grant: 'password' as const }),
+            ...{ tokenUrl, scope: kept.authentication_scope, credentials: token ?? null },
+          },
     contextHeaders: contextHeadersOf(kept.custom_header_mapping),
     handler: null,
     fileLimits: fileLimitsOf(kept.multi_modal_config),

@@ -6,7 +6,9 @@ import { mapOf } from '../wire/mapOf.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
 import { completionsUrl } from './chatCompletion.ts';
 import { AttemptFailure } from './failures.ts';
+import { openaiResponses, responsesUrl, speaksResponses } from './openaiResponses.ts';
 import type { ModelSettings } from './parameters.ts';
+import { passwordProblem } from './passwordGrant.ts';
 import { type Deployment, sealedHeaders, tokenProvider } from './provider.ts';
 
 const MAX_DEPLOYMENTS = 1_000;
@@ -16,7 +18,7 @@ const tooMany = { error: `at most ${MAX_DEPLOYMENTS} deployments` };
 const SentDeployments = mapOf(name, name).refine((map) => Object.keys(map).length <= MAX_DEPLOYMENTS, tooMany);
 documentedAs.set(SentDeployments, z.record(name, name));
 
-/** With `client_secret` and `custom_oauth2`, access tokens are asked for with client credentials. */
+/** With `client_secret` and `custom_oauth2`, access tokens are asked for with client credentials, with `username_password` with those of a person. */
 const AuthenticationType = z.enum(['api_key', 'client_secret', 'username_password', 'custom_oauth2']);
 
 /** The scope of an access token of Microsoft Entra. */
@@ -57,21 +59,16 @@ export const azure = tokenProvider({
   stored: Stored,
   shown: Shown,
   toStored({ authentication_type, endpoint, proxy, api_version, deployments, ...sent }) {
-    if (authentication_type === 'username_password')
-      throw new RequestInvalid([
-        {
-          loc: ['body', 'authentication_type'],
-          msg: 'username_password is not supported: use api_key, or client_secret for an application of Microsoft Entra',
-          type: 'value_error',
-        },
-      ]);
+    const problem = authentication_type === 'username_password' ? passwordProblem(sent.token) : undefined;
+    if (problem !== undefined) throw new RequestInvalid([{ loc: ['body', 'token'], msg: problem, type: 'value_error' }]);
+    const isOfEntra = authentication_type === 'client_secret' || authentication_type === 'username_password';
     const kept = toKeptAddressSettings(sent, {
       ...{ authenticationType: authentication_type, keyHeader: 'api-key', headers: sent.default_headers },
       tokenUrl: authentication_type === 'custom_oauth2' ? endpoint : null,
     });
     return {
       ...kept,
-      authentication_scope: kept.authentication_scope ?? (authentication_type === 'client_secret' ? ENTRA_SCOPE : null),
+      authentication_scope: kept.authentication_scope ?? (isOfEntra ? ENTRA_SCOPE : null),
       ...{ authentication_type, endpoint, proxy, api_version },
       azure_deployment: sent.azure_deployment ?? null,
       deployments: Object.entries(deployments).map(([model, id]) => ({ model, id })),
@@ -87,7 +84,9 @@ export const azure = tokenProvider({
   addresses: ({ endpoint, oauth2_token_url }) => ({ endpoint, oauth2_token_url }),
   connect: (stored, secrets) => ({
     endpoint: stored.endpoint,
-    addressOf: (deployment, run) => completionsUrl(addressOf(stored, deployment, run)),
+    ...(speaksResponses(stored.endpoint)
+      ? { addressOf: () => responsesUrl(stored.endpoint), protocolOf: () => openaiResponses }
+      : { addressOf: (deployment, run) => completionsUrl(addressOf(stored, deployment, run)) }),
     headers: sealedHeaders(secrets),
     ...addressConnection(stored, secrets, { kind: 'header', name: 'api-key', value: secrets.token ?? '' }),
   }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CustomConfig, Secrets } from '../integrations/integration.ts';
 import { parseJson } from '../json/parseJson.ts';
+import { openaiResponses, responsesUrl, speaksResponses } from './openaiResponses.ts';
 import { type Authentication, type Connection, contextHeadersOf, sealedHeaders } from './provider.ts';
 
 const KwargsJson = z.record(z.string(), z.unknown());
@@ -8,6 +9,7 @@ const KwargsJson = z.record(z.string(), z.unknown());
 /** An endpoint that a user named, with one of the three ways to authenticate. */
 export const customConnection = (config: CustomConfig, secrets: Secrets): Connection => ({
   endpoint: config.endpoint,
+  ...(speaksResponses(config.endpoint) && { addressOf: () => responsesUrl(config.endpoint), protocolOf: () => openaiResponses }),
   authentication: authenticationOf(config, secrets),
   headers: sealedHeaders(secrets),
   contextHeaders: contextHeadersOf(config.headerMapping),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { assumeRole } from './assumedRole.ts';
 import { isByRole, type SignedByRole } from './awsAuthentication.ts';
 import { AttemptFailure, httpFailure } from './failures.ts';
+import { passwordForm } from './passwordGrant.ts';
 import type { Authentication } from './provider.ts';
 import { assertionForm } from './serviceAccount.ts';
 import { postTokenForm } from './tokenRequest.ts';
@@ -10,8 +11,8 @@ import { postTokenForm } from './tokenRequest.ts';
 type OAuth2 = Extract<Authentication, { kind: 'oauth2' }>;
 
 /**
- * Access tokens by client credentials (RFC 6749 section 4.4) or the key of a service account (RFC 7523), and credentials of roles of AWS: one request for all
- * callers that need the same one.
+ * Access tokens by client credentials (RFC 6749 section 4.4), a password (section 4.3) or the key of a service account (RFC 7523), and credentials of roles of
+ * AWS: one request for all callers that need the same one.
  */
 export interface AccessTokens {
   /** @throws AttemptFailure */
@@ -83,7 +84,9 @@ async function requestToken(
   const answer =
     grant === 'service_account'
       ? await postForm(fetchGuarded, tokenUrl, await assertionForm(credentials, tokenUrl, scope ?? ''), {})
-      : await byClientCredentials(fetchGuarded, { tokenUrl, scope, credentials });
+      : grant === 'password'
+        ? await postForm(fetchGuarded, tokenUrl, passwordForm(credentials, scope), {})
+        : await byClientCredentials(fetchGuarded, { tokenUrl, scope, credentials });
   if (answer.status < 200 || answer.status > 299) throw httpFailure('the OAuth2 token endpoint', answer.status, answer.headers);
   const parsed = TokenAnswer.safeParse(answer.body);
   if (!parsed.success)

@@ -21,7 +21,13 @@ export type Authentication =
   | { kind: 'header'; name: string; value: string }
   /** Each request is signed (AWS Signature Version 4), with `stsUrl` by a role that the credentials assume there. @see awsAuthentication.ts */
   | { kind: 'aws'; service: string; region: string; credentials: string; stsUrl?: string }
-  | { kind: 'oauth2'; grant?: 'service_account'; tokenUrl: string; scope: string | null; credentials: string | null };
+  | {
+      kind: 'oauth2';
+      grant?: 'service_account' | 'password';
+      tokenUrl: string;
+      scope: string | null;
+      credentials: string | null;
+    };
 
 /** Everything needed to reach the models of one integration, secrets opened. */
 export interface Connection {
@@ -30,7 +36,7 @@ export interface Connection {
   /** The full address of a model, where each has one of its own. @throws AttemptFailure for a name that leads nowhere */
   addressOf?(model: string, settings: ModelSettings, isStreamed: boolean): string;
   /** The protocol in which a model is asked, where it is not OpenAI's chat protocol. */
-  protocolOf?(model: string): ChatProtocol;
+  protocolOf?(model: string): ChatProtocol | undefined;
   authentication: Authentication;
   /** The bucket from which a model fetches the files of a request, where there is one: else the request holds them. */
   bucketOf?(model: string): FileBucket | undefined;

@@ -560,7 +560,12 @@ describe('providers and models', () => {
     ['azure', { token: 't' }, /^body\.endpoint: /],
     ['azure', { token: 't', endpoint: 'https://a.example', oauth2_token_url: 'http://10.2.0.1/t' }, /^body\.oauth2_token_url: /],
     ['azure', { token: 't', endpoint: 'https://a.example', authentication_type: 'client_secret' }, /oauth2_token_url/],
-    ['azure', { token: 't', endpoint: 'https://a.example', authentication_type: 'username_password' }, /authentication_type: /],
+    [
+      'azure',
+      { token: 't', endpoint: 'https://a.example', authentication_type: 'username_password' },
+      /body\.token: must be username:password/,
+    ],
+    ['azure', { token: 'a:b', endpoint: 'https://a.example', authentication_type: 'username_password' }, /oauth2_token_url/],
     ['azure', { token: 't', endpoint: 'https://a.example', default_headers: { Host: 'b' } }, /default_headers\.Host: /],
     ['azure', { token: 't', endpoint: 'https://a.example', default_headers: { 'Api-Key': 'b' } }, /Api-Key is set twice/],
     ['azure', { token: 't', endpoint: 'https://a.example', api_version: '1&x=2' }, /api_version: /],

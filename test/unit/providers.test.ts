@@ -226,4 +226,18 @@ describe('Azure', () => {
     const form = new URLSearchParams(tokenServer.requests[0]?.text);
     expect(form.get('scope')).toBe('https://cognitiveservices.azure.com/.default');
   });
+
+  test.each([
+    ['ada@example.com:pass:word', { username: 'ada@example.com', password: 'pass:word' }],
+    [JSON.stringify({ username: 'ada', password: 'p', client_id: 'app' }), { username: 'ada', password: 'p', client_id: 'app' }],
+  ])('a person gets access tokens for the password: %s', async (token, account) => {
+    const integration = connected('azure', {
+      ...{ token, endpoint: endpoint.url, authentication_type: 'username_password' },
+      oauth2_token_url: `${tokenServer.url}/tenant/oauth2/v2.0/token`,
+    });
+    const { headers } = await sentBy(integration, { modelAlias: 'gpt-4o' });
+    expect(headers).toMatchObject({ authorization: 'Bearer at-1' });
+    const form = Object.fromEntries(new URLSearchParams(tokenServer.requests[0]?.text));
+    expect(form).toEqual({ grant_type: 'password', scope: 'https://cognitiveservices.azure.com/.default', ...account });
+  });
 });
