@@ -526,7 +526,8 @@ test('maps and lists of maps that a client logged as metrics are answered in a f
   const id = newId();
   const metrics = {
     score: 0.5,
-    score_metadata: { why: 'short', parts: { a: [1, 2] } },
+    score_metadata: { by: 'the metric itself' },
+    scored: { why: 'short', parts: { a: [1, 2] } },
     rows: [{ a: 1 }],
     nested: [
       ['a', null],
@@ -542,7 +543,7 @@ test('maps and lists of maps that a client logged as metrics are answered in a f
     expect(record.metrics).toMatchObject(metrics);
     expect(record.metric_info).toEqual({
       score: expect.objectContaining({ status_type: 'success', value: 0.5 }),
-      score_metadata: expect.objectContaining({ status_type: 'success', value: '{"why":"short","parts":{"a":[1,2]}}' }),
+      scored: expect.objectContaining({ status_type: 'success', value: '{"why":"short","parts":{"a":[1,2]}}' }),
       rows: expect.objectContaining({ status_type: 'success', value: '[{"a":1}]' }),
       nested: expect.objectContaining({ value: metrics.nested }),
       documents: expect.objectContaining({ value: metrics.documents }),
