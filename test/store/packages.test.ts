@@ -16,7 +16,8 @@ import { clientDeclarations } from '../../tools/packages/clientDeclarations.ts';
 import { withoutBlanks } from '../../tools/packages/withoutBlanks.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+// Packages are installed, from the network where no cache has them.
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 1_800_000 });
 
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
