@@ -70,6 +70,27 @@ describeConsole('the table of records', (open) => {
     },
   );
 
+  test('sorted rows are there while the time of the newest, which only later pages need, is still asked for', async () => {
+    await show();
+    await total('40 traces');
+    const asked = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/traces/partial_search', async (route) => {
+      if (route.request().postDataJSON().limit === 1) {
+        asked.resolve();
+        await held.promise;
+      }
+      await route.continue();
+    });
+    await page.getByRole('columnheader', { name: 'Name' }).getByRole('button').click();
+    await expect.poll(() => row(0).textContent()).toContain('answer 9');
+    await asked.promise;
+    held.resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+    await openRow(row(0));
+    await page.waitForURL(/open=/);
+  });
+
   test('keys choose a cell of the open record and filter by it', async () => {
     await show();
     await openRow(row(0));

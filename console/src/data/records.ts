@@ -82,7 +82,7 @@ const keyOf = ({ run, kind, filter, sort, columns }: RecordsQuestion) => [
 ];
 
 /** Says whether new records come before those that are there, as long as they are also newer by time. */
-const isNewestFirst = ({ sort }: RecordsQuestion): boolean =>
+export const isNewestFirst = ({ sort }: RecordsQuestion): boolean =>
   sort === undefined || (sort.column === 'created_at' && !sort.ascending);
 
 /**
@@ -95,15 +95,24 @@ const notNewer = (question: RecordsQuestion, asOf: string): RecordsQuestion => {
   return { ...question, filter: question.filter ? { and: [question.filter, time] } : time };
 };
 
-/** When the newest record that fits was made; undefined where none does. */
-async function newestTime(question: RecordsQuestion, signal: AbortSignal): Promise<string | undefined> {
-  const newest = { ...question, sort: undefined, columns: [] };
-  const { records } = await searchPage(newest, { starting_token: 0, limit: 1 }, signal);
-  return records[0] && String(records[0].created_at);
-}
+const timeOfFirst = ({ records: [first] }: RecordsPage): string | null => (first ? String(first.created_at) : null);
+
+/**
+ * When the newest record that fits was made; null where none does. For lists in another order, whose first page does not say it: that page asks for it and
+ * is shown without it, as only the pages behind need it.
+ */
+export const newestTimeQuery = ({ run, kind, filter, sort }: RecordsQuestion) =>
+  queryOptions({
+    queryKey: ['records', 'newest', run, kind, filter ?? null, sort ?? null],
+    queryFn: async ({ signal }) => {
+      const newest = { run, kind, filter, sort: undefined, columns: [] };
+      return timeOfFirst(await searchPage(newest, { starting_token: 0, limit: 1 }, signal));
+    },
+    staleTime: Number.POSITIVE_INFINITY, // it is that of the first page
+  });
 
 interface PinnedPage extends RecordsPage {
-  /** When the newest record that fitted was made, as the first page was read; undefined where none fitted. */
+  /** When the newest record that fitted was made, where the page says it. */
   asOf: string | undefined;
 }
 
@@ -112,17 +121,18 @@ export const recordsQuery = (question: RecordsQuestion) =>
   infiniteQueryOptions({
     queryKey: ['records', ...keyOf(question)],
     initialPageParam: undefined as PinnedPage | undefined,
-    queryFn: async ({ pageParam: before, signal }): Promise<PinnedPage> => {
-      if (before?.asOf === undefined) {
-        const [page, newest] = await Promise.all([
-          searchPage(question, { starting_token: 0 }, signal),
-          isNewestFirst(question) ? undefined : newestTime(question, signal),
-        ]);
-        return { ...page, asOf: isNewestFirst(question) ? page.records[0] && String(page.records[0].created_at) : newest };
+    queryFn: async ({ pageParam: before, signal, client }): Promise<PinnedPage> => {
+      const newest = newestTimeQuery(question);
+      if (before === undefined) {
+        const page = searchPage(question, { starting_token: 0 }, signal);
+        if (!isNewestFirst(question)) void client.prefetchQuery({ ...newest, staleTime: 0 });
+        return { ...(await page), asOf: isNewestFirst(question) ? (timeOfFirst(await page) ?? undefined) : undefined };
       }
-      const { asOf, next_starting_token, last_row_id } = before;
+      const { next_starting_token, last_row_id } = before;
+      const asOf = before.asOf ?? (await client.ensureQueryData(newest)) ?? undefined;
       const place = { starting_token: next_starting_token ?? 0, ...(last_row_id ? { previous_last_row_id: last_row_id } : {}) };
-      return { ...(await searchPage(notNewer(question, asOf), place, signal)), asOf };
+      const asked = asOf === undefined ? question : notNewer(question, asOf);
+      return { ...(await searchPage(asked, place, signal)), asOf };
     },
     getNextPageParam: (last) => (last.next_starting_token === null ? undefined : last),
     // Rows of another run or kind would be opened as what they are not.

@@ -18,12 +18,19 @@ interface Brush {
   to: number;
 }
 
+interface Props {
+  question: RecordsQuestion;
+  /** The records themselves are still asked for: the bars would make them come later. */
+  waits: boolean;
+}
+
 /** When records were logged and when they failed. Dragging over it, or Shift with the arrows and Enter, narrows the times. */
-export const Histogram = memo(function Histogram({ question }: { question: RecordsQuestion }) {
+export const Histogram = memo(function Histogram({ question, waits }: Props) {
   const from = useInAddress('from');
   const to = useInAddress('to');
   const change = useChangeAddress();
-  const { data, isPlaceholderData: isOld } = useQuery(histogramQuery(question, { start: momentOf(from), end: momentOf(to) }));
+  const times = { start: momentOf(from), end: momentOf(to) };
+  const { data, isPlaceholderData: isOld } = useQuery({ ...histogramQuery(question, times), enabled: !waits });
   const choose = useSteady(({ from: one, to: other }: Brush) => {
     if (isOld) return; // a choice among the bars before would be another than the one that is meant
     const first = data?.buckets[Math.min(one, other)];

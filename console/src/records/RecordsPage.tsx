@@ -40,7 +40,7 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
   const [address, change] = useRecordsAddress();
   const { projectId, shown, catalog, kind, filter, problem } = view;
   const found = useFoundRecords(view);
-  const { total, error, isLoading, retry, counted, loadNew } = found;
+  const { total, error, isLoading, isOld, retry, counted, loadNew } = found;
   const [loads, setLoads] = useState(0);
   const onTab = useCallback((tab: DetailTab | undefined) => change({ tab }, { replace: true }), [change]);
   return (
@@ -66,7 +66,7 @@ function Records({ view, run }: { view: RecordsView; run: NonNullable<RecordsVie
         {catalog && <ViewsMenu projectId={run.projectId} catalog={catalog} />}
         <RecordColumns {...{ catalog, shown }} />
       </div>
-      {view.question && <Histogram question={view.question} />}
+      {view.question && <Histogram question={view.question} waits={isLoading || isOld} />}
       {error && <ErrorNote error={error} onRetry={retry} />}
       {isLoading && !problem && <LoadingNote what={kind} />}
       {total === 0 && !filter && <NoRecords view={view} />}

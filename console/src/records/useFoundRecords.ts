@@ -1,7 +1,7 @@
-import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { useDeletions } from '../data/deletions.ts';
-import { PAGE, recordsQuery } from '../data/records.ts';
+import { isNewestFirst, newestTimeQuery, PAGE, recordsQuery } from '../data/records.ts';
 import { useFarRecords } from './useFarRecords.ts';
 import type { RunView } from './useRecordsView.ts';
 
@@ -16,6 +16,7 @@ export function useFoundRecords({ question, run, kind }: Pick<RunView, 'question
   // An observer asks once the page is painted: on a slow machine the answer would come that much later.
   if (question && !client.getQueryState(query.queryKey)) void client.prefetchInfiniteQuery(query);
   const found = useInfiniteQuery({ ...query, enabled: question !== undefined });
+  const newest = useQuery({ ...newestTimeQuery(asked), enabled: question !== undefined && !isNewestFirst(asked) });
   const deletions = useDeletions();
   const { data, error, isPlaceholderData, refetch, fetchNextPage, hasNextPage, isFetching } = found;
   const going = useMemo(() => deletions.filter(({ state }) => state !== 'failed'), [deletions]);
@@ -25,7 +26,7 @@ export function useFoundRecords({ question, run, kind }: Pick<RunView, 'question
     return hidden.size === 0 ? loaded : loaded.filter(({ id }) => !hidden.has(id));
   }, [loaded, going]);
   const gone = going.reduce((sum, one) => (one.records?.runId === run?.runId ? sum + (one.records?.count ?? 0) : sum), 0);
-  const { num_rows: counted, asOf } = data?.pages[0] ?? {};
+  const { num_rows: counted, asOf = newest.data ?? undefined } = data?.pages[0] ?? {};
   const total = counted === undefined ? undefined : Math.max(first.length, counted - gone);
   const {
     rows,

@@ -1,12 +1,13 @@
-import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams, useRouter, useSearch } from '@tanstack/react-router';
+import { useCallback, useEffect, useMemo } from 'react';
 import { FilterTextError } from '../../../shared/filterText/filterSyntax.ts';
 import { type FilterColumn, type FilterTree, parseFilterText, timeOf } from '../../../shared/filterText/parseFilterText.ts';
 import { withoutEmpty } from '../address/parameters.ts';
-import type { RecordsAddress } from '../address/recordsAddress.ts';
+import { type RecordsAddress, recordsAddress } from '../address/recordsAddress.ts';
 import { experimentsQuery, logStreamsQuery } from '../data/projects.ts';
-import { type Column, columnsQuery, type RecordKind, type RecordsQuestion, type RunOf } from '../data/records.ts';
+import { type Column, columnsQuery, type RecordKind, type RecordsQuestion, type RunOf, recordsQuery } from '../data/records.ts';
+import { useSteady } from '../parts/useSteady.ts';
 import { shownColumns, usualColumns, withFigures } from './recordColumns.ts';
 
 export type ChangeAddress = (change: Partial<RecordsAddress>, how?: { replace: boolean }) => void;
@@ -77,7 +78,26 @@ type UsualColumns = (kind: RecordKind, catalog: readonly Column[]) => readonly s
 /** As {@link useAddressedRun}, of the address of the page. */
 export function useRunView(projectId: string, run: RunOf | undefined, kind: RecordKind, usual: UsualColumns) {
   const [address] = useRecordsAddress();
-  return useAddressedRun(address, projectId, run, kind, usual);
+  const view = useAddressedRun(address, projectId, run, kind, usual);
+  useAskedAhead(view, usual);
+  return view;
+}
+
+/** Asks what a changed address asks at once: the page shows that address only after it has built anew all that it changes. */
+function useAskedAhead({ run, kind, catalog }: AddressedRun, usual: UsualColumns): void {
+  const client = useQueryClient();
+  const router = useRouter();
+  const askAhead = useSteady((search: object) => {
+    const { kind: wanted = 'traces', cols, sort, ...times } = recordsAddress(search as Record<string, unknown>);
+    if (wanted !== kind) return;
+    const question = questionOf({ run, kind, catalog }, filterOf(times, catalog), sort, cols ?? usual(kind, catalog ?? []));
+    const query = question && recordsQuery(question);
+    if (query && !client.getQueryState(query.queryKey)) void client.prefetchInfiniteQuery(query);
+  });
+  useEffect(
+    () => router.subscribe('onBeforeNavigate', ({ toLocation, pathChanged }) => pathChanged || askAhead(toLocation.search)),
+    [router, askAhead],
+  );
 }
 
 /**
@@ -101,8 +121,8 @@ export function useAddressedRun(
 
   const { q, from, to, sort } = address;
   const { filter, problem } = useMemo(() => filterOf({ q, from, to }, catalog), [q, from, to, catalog]);
-  const question = useMemo<RecordsQuestion | undefined>(
-    () => (run && catalog && !problem ? { run, kind, filter, sort: sortOf(sort), columns: ids } : undefined),
+  const question = useMemo(
+    () => questionOf({ run, kind, catalog }, { filter, problem }, sort, ids),
     [run, catalog, problem, kind, filter, sort, ids],
   );
   return {
@@ -115,13 +135,24 @@ export function useAddressedRun(
   };
 }
 
+type AddressedRun = ReturnType<typeof useAddressedRun>;
 export type RunView = ReturnType<typeof useRunView>;
 
+/** What an address asks of a run; undefined until its columns are known, and where the filter cannot be read. */
+const questionOf = (
+  { run, kind, catalog }: { run: RunOf | undefined; kind: RecordKind; catalog: readonly Column[] | undefined },
+  { filter, problem }: ReadFilter,
+  sort: string | undefined,
+  columns: readonly string[],
+): RecordsQuestion | undefined => (run && catalog && !problem ? { run, kind, filter, sort: sortOf(sort), columns } : undefined);
+
+interface ReadFilter {
+  filter: FilterTree | undefined;
+  problem: FilterTextError | undefined;
+}
+
 /** The filter of the bar and that of the times, joined. */
-export function filterOf(
-  { q = '', from, to }: RecordsAddress,
-  columns: readonly Column[] | undefined,
-): { filter: FilterTree | undefined; problem: FilterTextError | undefined } {
+export function filterOf({ q = '', from, to }: RecordsAddress, columns: readonly Column[] | undefined): ReadFilter {
   if (!columns) return { filter: undefined, problem: undefined };
   try {
     const parts = [
