@@ -5,7 +5,8 @@ import type { PlacedColumn } from './columnLayout.ts';
 import styles from './RecordTable.module.css';
 
 interface Shown {
-  id: string;
+  /** Only that of the cell which keys act on is referred to. */
+  id: string | undefined;
   column: PlacedColumn;
   value: unknown;
   content: ReactNode;

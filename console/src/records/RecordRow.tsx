@@ -48,7 +48,7 @@ export const RecordRow = memo(function RecordRow(props: Props) {
       style={{ height, transform: `translateY(${start}px)` }}
       onClick={() => record && onOpen(record.id)}
       // Not what the pointer is over while it rests: the rows that pass below it would each be built with a button.
-      onPointerMove={(event) => setHovered(cellAt(event)?.id)}
+      onPointerMove={(event) => setHovered(cellId(index, columnAt(event)))}
       onPointerLeave={() => setHovered(undefined)}
     >
       <div role="gridcell" className={styles.choice} data-pinned>
@@ -72,10 +72,12 @@ export const RecordRow = memo(function RecordRow(props: Props) {
         const content = record ? contentOf(column, value, zone) : at === 0 && '…';
         const isActive = isOpen && at === activeColumn;
         const hasFilter = record !== undefined && (isActive || hovered === id);
-        return cellOf({ id, column, value, content, isActive, hasFilter, onFilter });
+        return cellOf({ id: isActive ? id : undefined, column, value, content, isActive, hasFilter, onFilter });
       })}
     </div>
   );
 });
 
-const cellAt = ({ target }: PointerEvent): Element | null => (target as Element).closest('[role=gridcell]');
+/** The number of the column that the pointer is over; negative over none. The first cell holds the choice. */
+const columnAt = ({ target, currentTarget }: PointerEvent): number =>
+  [...currentTarget.children].findIndex((cell) => cell.contains(target as Element)) - 1;
