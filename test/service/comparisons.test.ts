@@ -371,7 +371,7 @@ describe('rows of a dataset', () => {
     const { id: projectId } = await service.project();
     const { client } = service;
     const rows = Array.from({ length: 7 }, (_, n) => ({ input: `q${n}`, output: `q${n}` }));
-    const dataset = await datasetOf(projectId, 'repeated', rows);
+    const dataset = await datasetOf(projectId, 'compared trials', rows);
     const asked = new Map<string, number>();
     const common = { client, projectId, datasetId: dataset.id, metrics: ['exact_match'] };
     const once = await runExperiment({ ...common, experimentName: 'once', function: () => 'wrong' });
