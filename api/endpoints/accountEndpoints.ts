@@ -3,6 +3,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
 import type { Endpoint } from '../route.ts';
 import { accountRoutes } from '../routes/accounts.ts';
+import { invitationRoutes } from '../routes/invitations.ts';
 import { loginSessionRoutes } from '../routes/loginSessions.ts';
 
 /** Users, API keys, groups, logins and passwords. */
@@ -11,5 +12,5 @@ export function accountEndpoints(
   clients: ClientAddresses,
 ): Endpoint[] {
   const deps = { accounts, passwords, credentials, access: projects.access, clients, newId, now: () => new Date() };
-  return [...accountRoutes(deps), ...loginSessionRoutes(deps)];
+  return [...accountRoutes(deps), ...invitationRoutes(deps), ...loginSessionRoutes(deps)];
 }

@@ -4,9 +4,10 @@ import { z } from 'zod';
 import type * as accounts from '../../shared/accounts/accountStore.ts';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../shared/accounts/apiKeys.ts';
 import type { Credentials, Session } from '../../shared/accounts/credentials.ts';
+import { createInvitedUser, type InvitationDeps } from '../../shared/accounts/invitations.ts';
 import { type Caller, LOGGER, mayInOrganization } from '../../shared/accounts/permissions.ts';
 import { REFRESH_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
-import { changeRole, createUser, removeUser, type UserDeps } from '../../shared/accounts/users.ts';
+import { changeRole, createUser, removeUser } from '../../shared/accounts/users.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ProjectAccess } from '../../shared/projects/access.ts';
 import {
@@ -15,6 +16,7 @@ import {
   ApiKeysPage,
   CreateApiKeyRequest,
   CreatedApiKey,
+  CreateUserQuery,
   CreateUserRequest,
   GroupCreate,
   GroupMembers,
@@ -37,7 +39,8 @@ import { publicPathOf } from '../publicHost.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { toUser } from '../views/users.ts';
 
-export type AccountDeps = UserDeps & ApiKeyDeps & { credentials: Credentials; access: ProjectAccess; clients: ClientAddresses };
+export type AccountDeps = InvitationDeps &
+  ApiKeyDeps & { credentials: Credentials; access: ProjectAccess; clients: ClientAddresses };
 
 const tag = 'Accounts';
 
@@ -134,9 +137,14 @@ const userRoutes = (deps: AccountDeps): Endpoint[] => [
     summary: 'Create a user',
     tag,
     access: { organization: 'manage_users' },
+    query: CreateUserQuery,
     body: CreateUserRequest,
     response: User,
-    handle: async ({ body, caller }) => toUser(caller, await createUser(deps, body)),
+    handle: async ({ query: { signup_token }, body, caller }) =>
+      toUser(
+        caller,
+        signup_token === undefined ? await createUser(deps, body) : await createInvitedUser(deps, signup_token, body),
+      ),
   }),
   endpoint({
     method: 'put',

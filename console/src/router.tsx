@@ -11,6 +11,7 @@ import { playgroundAddress } from './address/playgroundAddress.ts';
 import { queueAddress } from './address/queueAddress.ts';
 import { recordsAddress } from './address/recordsAddress.ts';
 import { newIntegrationAddress, projectSettingsAddress } from './address/settingsAddress.ts';
+import { signUpAddress } from './address/signUpAddress.ts';
 import { startAddress } from './address/startAddress.ts';
 import { traceAddress } from './address/traceAddress.ts';
 import { Frame } from './frame/Frame.tsx';
@@ -27,7 +28,14 @@ const signIn = createRoute({
   component: SignInPage,
 });
 
-/** All but the sign-in: who is not signed in goes there, and from there back. */
+const signUp = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-up',
+  validateSearch: onlyWhatIsRead(signUpAddress),
+  component: lazyRouteComponent(() => import('./session/SignUpPage.tsx'), 'SignUpPage'),
+});
+
+/** All but the sign-in and the sign-up: who is not signed in goes there, and from there back. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed in',
@@ -275,6 +283,7 @@ const elsewhereInProject = createRoute({ getParentRoute: () => project, path: '$
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
+    signUp,
     signedIn.addChildren([
       projects,
       project.addChildren([

@@ -65,6 +65,12 @@ export interface NewUser {
   passwordHash: string;
 }
 
+export interface NewInvitation {
+  email: string;
+  tokenHash: string;
+  expiresAt: Date;
+}
+
 type GroupVisibility = (typeof groupVisibilities)[number];
 type GroupRole = (typeof groupRoles)[number];
 
@@ -155,6 +161,20 @@ export interface AccountStore {
   isPasswordReset(tokenHash: string, now: Date): Promise<boolean>;
   /** Uses a reset to set its user's password; false when it was used meanwhile or has ended. */
   spendPasswordReset(tokenHash: string, now: Date, passwordHash: string): Promise<boolean>;
+  /**
+   * Replaces those of the same emails, and forgets those that have ended.
+   * @throws ServiceError `Conflict` for emails of users, `NotFound` for a group that is not there; then none is stored
+   */
+  insertInvitations(
+    invitations: readonly NewInvitation[],
+    to: { role: UserRole; groupIds: readonly string[]; createdBy: string },
+  ): Promise<void>;
+  invitation(tokenHash: string, now: Date): Promise<{ email: string; role: UserRole } | undefined>;
+  /**
+   * Uses an invitation of the user's email to make that user, in the groups that it names; undefined when there is no such one, or no longer.
+   * @throws ServiceError `Conflict` when the email is taken
+   */
+  spendInvitation(tokenHash: string, now: Date, user: NewUser): Promise<User | undefined>;
   /** Marks a token id as spent; false when it was already, or its family was ended. A token spent twice ends its family. */
   spendRefreshToken(tokenId: string, family: string, expiresAt: Date): Promise<boolean>;
 

@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { AccountStore, User } from './accountStore.ts';
 import type { Credentials } from './credentials.ts';
 import { refuseProjectKey } from './loginSessions.ts';
+import { newOneTimeToken, oneTimeTokenHash } from './oneTimeToken.ts';
 import type { Passwords } from './passwords.ts';
 import type { Caller } from './permissions.ts';
 
@@ -15,8 +15,6 @@ export interface PasswordDeps {
 
 /** Time in which an administrator's reset can be used. */
 const RESET_MS = 24 * 3_600_000;
-
-const hashOf = (resetToken: string): string => createHash('sha256').update(resetToken).digest('hex');
 
 /**
  * Gives the caller a new password. All their sessions end but the one that asks; API keys stay. A wrong old password counts as a failed login.
@@ -50,9 +48,9 @@ export async function startPasswordReset(
 ): Promise<{ user: User; resetToken: string; expiresAt: Date }> {
   const user = await accounts.user(userId);
   if (!user) throw new ServiceError('NotFound', 'no such user');
-  const resetToken = randomBytes(32).toString('base64url');
+  const resetToken = newOneTimeToken();
   const expiresAt = new Date(now().getTime() + RESET_MS);
-  await accounts.insertPasswordReset({ userId, tokenHash: hashOf(resetToken), createdBy: caller.userId, expiresAt });
+  await accounts.insertPasswordReset({ userId, tokenHash: oneTimeTokenHash(resetToken), createdBy: caller.userId, expiresAt });
   return { user, resetToken, expiresAt };
 }
 
@@ -61,7 +59,7 @@ export async function finishPasswordReset(
   { accounts, passwords, credentials, now }: PasswordDeps,
   input: { resetToken: string; newPassword: string },
 ): Promise<void> {
-  const tokenHash = hashOf(input.resetToken);
+  const tokenHash = oneTimeTokenHash(input.resetToken);
   const refusal = () =>
     new ServiceError('Unauthenticated', 'this reset token is unknown, was used or has ended: ask for another');
   // Asked first, so that a wrong token does not cost a hash; who spends it is decided below.

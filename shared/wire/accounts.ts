@@ -112,6 +112,23 @@ export const CreateUserRequest = z.object({
     .nullish()
     .transform((role) => (role === 'system_admin' ? 'admin' : role === 'system_user' ? 'user' : (role ?? 'read_only'))),
 });
+/** The email of who may sign up. */
+export const SignupLinkQuery = z.object({ user_email: z.email().max(320) });
+export const SignupLink = z.object({ signup_url: z.string() }).meta({ id: 'SignupLink' });
+export const CreateUserQuery = z.object({
+  signup_token: z.string().min(1).max(1_000).optional().describe('Of an invitation of this email, which is used up.'),
+});
+export const Signup = z.strictObject({ signup_token: z.string().min(1).max(1_000), password: Password });
+export const SignedUp = z.object({ email: z.string() }).meta({ id: 'SignedUp' });
+export const InviteUsersRequest = z.object({
+  auth_method: orDefault(z.enum(['email', 'google', 'github', 'okta', 'azure-ad', 'custom', 'saml', 'invite']), 'email'),
+  emails: orDefault(z.array(z.email().max(320)).max(1_000), []),
+  role: orDefault(UserRole, 'user'),
+  group_ids: orDefault(z.array(Uuid).max(1_000), []),
+});
+export const InvitedUsers = z
+  .object({ invitations: z.array(z.object({ email: z.string(), signup_url: z.string(), expires_at: z.iso.datetime() })) })
+  .meta({ id: 'InvitedUsers' });
 export const PasswordChange = z.strictObject({ old_password: z.string().min(1).max(1_000), new_password: Password });
 export const PasswordReset = z.strictObject({ reset_token: z.string().min(1).max(1_000), new_password: Password });
 export const PasswordResetCreated = z

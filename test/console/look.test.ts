@@ -274,11 +274,12 @@ describeConsole('the console', (open) => {
 
   test.each([
     ['sign-in', () => `${service.url}/console/sign-in`],
+    ['sign-up', () => `${service.url}/console/sign-up?token=x&email=a@example.com`],
     ['projects', () => `${service.url}/console/`],
     ['records', recordsUrl],
   ])('the page of %s has no violation that axe finds, in both themes at 1,440 and 320 px', async (name, url) => {
     const options = { reducedMotion: 'reduce' } as const;
-    const page = name === 'sign-in' ? await pages.open(await pages.context(options)) : await signedIn(options);
+    const page = name.startsWith('sign-') ? await pages.open(await pages.context(options)) : await signedIn(options);
     for (const width of [1_440, 320]) {
       await page.setViewportSize({ width, height: 900 });
       await page.goto(url());

@@ -28,6 +28,31 @@ describeConsole('keys, users and sessions in the settings', (open) => {
   const statusWith = async (key: string, method: string, path: string, body?: object) =>
     (await service.request(method, path, body, { 'Service-API-Key': key })).status;
 
+  test('who is invited opens the link, chooses a password and is signed in; the link is good for once', async () => {
+    const email = `${newId()}@example.com`;
+    await goTo('users');
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByRole('button', { name: 'Invite by a link' }).click();
+    const shown = page.getByRole('status', { name: 'The link of the invitation' });
+    const link = (await shown.locator('code').textContent()) ?? '';
+    const invited = await pages.open();
+    await invited.goto(link);
+    await invited.getByLabel('Password').fill('weak');
+    await invited.getByRole('button', { name: 'Sign up' }).click();
+    await invited.getByText('must have at least 8 characters').waitFor();
+    await invited.getByLabel('Password').fill(PASSWORD);
+    await invited.getByRole('button', { name: 'Sign up' }).click();
+    await invited.getByRole('button', { name: email }).waitFor();
+    const second = await pages.open();
+    await second.goto(link);
+    await second.getByLabel('Password').fill(PASSWORD);
+    await second.getByRole('button', { name: 'Sign up' }).click();
+    await second.getByText('this sign-up token is unknown, was used or has ended').waitFor();
+    await second.goto(`${service.url}/console/sign-up`);
+    await second.getByText('open the whole link').waitFor();
+    for (const one of [invited, second]) await one.context().close();
+  });
+
   test('a key is shown once, reaches its project alone, and is refused once it is revoked', async () => {
     const [mine, other] = [await service.project(), await service.project()];
     const purpose = `nightly ${newId()}`;

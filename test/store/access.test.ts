@@ -18,6 +18,7 @@ const publicRoutes = [
   'POST /logout',
   'POST /password_reset',
   'POST /refresh_token',
+  'POST /signup',
 ];
 
 const endpoints = await everyEndpoint();

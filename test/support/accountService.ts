@@ -9,6 +9,7 @@ import { createClientAddresses } from '../../api/clientAddress.ts';
 import { accountRoutes } from '../../api/routes/accounts.ts';
 import { collaboratorRoutes } from '../../api/routes/collaborators.ts';
 import { healthRoutes } from '../../api/routes/health.ts';
+import { invitationRoutes } from '../../api/routes/invitations.ts';
 import { loginSessionRoutes } from '../../api/routes/loginSessions.ts';
 import { logStreamRoutes } from '../../api/routes/logStreams.ts';
 import { projectRoutes } from '../../api/routes/projects.ts';
@@ -104,6 +105,7 @@ export async function startAccountService(url?: string, trustedProxies: readonly
   const endpoints = [
     ...healthRoutes({ health: async () => health, version: '0.1.0' }),
     ...accountRoutes({ accounts, passwords, credentials, access, clients, newId, now }),
+    ...invitationRoutes({ accounts, passwords, credentials, newId, now }),
     ...loginSessionRoutes({ accounts, passwords, credentials, clients, now }),
     ...projectRoutes({ projects, newestRecords, accounts, access, firstLog, makeExamples: async () => {}, ...deletions }),
     ...collaboratorRoutes({

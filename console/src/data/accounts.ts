@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type {
   ApiKey,
   CreatedApiKey,
+  InvitedUsers,
   ListedMember,
   LoginSession,
   PasswordResetCreated,
@@ -33,6 +34,13 @@ export const mayOnUser = (user: UserRow, wanted: (typeof userActions)[number]): 
 export async function createUser(user: { email: string; password: string; role: UserRole }): Promise<void> {
   await send('/users', { body: user });
   await queryClient.invalidateQueries({ queryKey: ['users'] });
+}
+
+/** @returns the link with which they make the account, which no other answer shows */
+export async function inviteUser({ email, role }: { email: string; role: UserRole }): Promise<string> {
+  const body = { emails: [email], role };
+  const [invitation] = (await send<z.output<typeof InvitedUsers>>('/invite_users', { body })).invitations;
+  return (invitation as { signup_url: string }).signup_url;
 }
 
 export async function changeUserRole(id: string, role: UserRole): Promise<void> {

@@ -1,45 +1,17 @@
 import { z } from 'zod';
-import type { AccountStore, NewUser } from '../../accounts/accountStore.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { userRoles } from '../../wire/accounts.ts';
+import type { AccountStore } from '../../accounts/accountStore.ts';
 import { insertApiKeyRow, postgresApiKeys } from './apiKeys.ts';
 import type { Database, Queries } from './database.ts';
-import { isUniqueViolation } from './databaseErrors.ts';
+import { postgresInvitations } from './invitations.ts';
 import { byCreation, listedItems } from './listScan.ts';
 import { postgresLogins } from './logins.ts';
 import { postgresUserGroups } from './userGroups.ts';
-
-const UserRow = z
-  .object({
-    id: z.string(),
-    email: z.string(),
-    first_name: z.string().nullable(),
-    last_name: z.string().nullable(),
-    role: z.enum(userRoles),
-    organization_id: z.string(),
-    organization_name: z.string(),
-    created_at: z.date(),
-    updated_at: z.date(),
-  })
-  .transform((row) => ({
-    id: row.id,
-    email: row.email,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    role: row.role,
-    organizationId: row.organization_id,
-    organizationName: row.organization_name,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }));
-
-const userColumns =
-  'u.id, u.email, u.first_name, u.last_name, u.role, u.created_at, u.updated_at, o.id AS organization_id, o.name AS organization_name';
+import { insertUser, insertUserRow, UserRow, userColumns } from './userRows.ts';
 
 const usersById = (queries: Queries, ids: readonly string[]) =>
   queries.query(`SELECT ${userColumns} FROM users u CROSS JOIN organization o WHERE u.id = ANY($1::uuid[])`, [ids]);
 
-/** Users in Postgres, with their logins, API keys and groups. */
+/** Users in Postgres, with their logins, API keys, groups and invitations. */
 export function postgresAccounts(database: Database): AccountStore {
   const user = async (queries: Queries, userId: string) => {
     const row = await queries.maybeOne(
@@ -69,6 +41,7 @@ export function postgresAccounts(database: Database): AccountStore {
     ...postgresLogins(database),
     ...postgresApiKeys(database),
     ...postgresUserGroups(database),
+    ...postgresInvitations(database),
 
     user: (userId) => user(database, userId),
     users: (page) =>
@@ -86,18 +59,7 @@ export function postgresAccounts(database: Database): AccountStore {
       const rows = await usersById(database, [...new Set(userIds)]);
       return new Map(rows.map((row) => UserRow.parse(row)).map((one) => [one.id, one]));
     },
-    async insertUser(given) {
-      try {
-        await insertUserRow(database, given);
-      } catch (err) {
-        if (isUniqueViolation(err, 'users_email'))
-          throw new ServiceError('Conflict', 'a user with this email exists already', { cause: err });
-        throw err;
-      }
-      return UserRow.parse(
-        await database.maybeOne(`SELECT ${userColumns} FROM users u CROSS JOIN organization o WHERE u.id = $1`, [given.id]),
-      );
-    },
+    insertUser: (given) => insertUser(database, given),
     setRole: (userId, role) =>
       unlessLastAdministrator(userId, role === 'admin', async (tx) => {
         await tx.query('UPDATE users SET role = $2, updated_at = now() WHERE id = $1', [userId, role]);
@@ -137,6 +99,3 @@ async function firstAdministrator(queries: Queries): Promise<string | undefined>
   );
   return row && z.string().parse(row.email);
 }
-
-const insertUserRow = (queries: Queries, { id, email, role, passwordHash }: NewUser) =>
-  queries.query('INSERT INTO users (id, email, role, password_hash) VALUES ($1, $2, $3, $4)', [id, email, role, passwordHash]);

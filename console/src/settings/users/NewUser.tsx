@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { createUser, type UserRole } from '../../data/accounts.ts';
+import { createUser, inviteUser, type UserRole } from '../../data/accounts.ts';
 import { ErrorNote } from '../../parts/ErrorNote.tsx';
 import { Field } from '../../parts/Field.tsx';
 import { fieldProblems } from '../../parts/fieldProblems.ts';
@@ -8,6 +8,7 @@ import { say } from '../../parts/notice.ts';
 import { useDraft } from '../../parts/useDraft.ts';
 import { NewPasswordInput } from '../NewPasswordInput.tsx';
 import styles from '../Settings.module.css';
+import { ShownOnce } from '../ShownOnce.tsx';
 import { roleTexts, userRoleNames } from './userRoles.ts';
 
 interface Draft {
@@ -15,7 +16,7 @@ interface Draft {
   role: UserRole;
 }
 
-/** Makes an account, with a first password that its user changes. */
+/** Makes an account, with a first password that its user changes, or a link with which they make it. */
 export function NewUser() {
   const [draft, setDraft] = useDraft<Draft>('user');
   const { email, role } = draft ?? { email: '', role: 'user' };
@@ -28,9 +29,16 @@ export function NewUser() {
       setPassword('');
     },
   });
-  const problems = fieldProblems(making.error, ['email', 'password', 'role']);
+  const inviting = useMutation({
+    mutationFn: () => inviteUser({ email: email.trim(), role }),
+    onMutate: () => making.reset(),
+    onSuccess: () => setDraft(undefined),
+    gcTime: 0,
+  });
+  const problems = fieldProblems(making.error ?? inviting.error, ['email', 'password', 'role', 'emails']);
   const send = (event: FormEvent) => {
     event.preventDefault();
+    inviting.reset();
     making.mutate();
   };
   return (
@@ -38,7 +46,7 @@ export function NewUser() {
       <h2>New user</h2>
       <form className={styles.form} onSubmit={send} autoComplete="off">
         <div className={styles.two}>
-          <Field label="E-mail" problem={problems.of('email')}>
+          <Field label="E-mail" problem={problems.of('email') ?? problems.of('emails')}>
             {(of) => (
               <input
                 {...of}
@@ -63,7 +71,7 @@ export function NewUser() {
           </Field>
           <NewPasswordInput
             label="First password"
-            hint="Hand it to them."
+            hint="Hand it to them, or invite them: they choose one."
             problem={problems.of('password')}
             value={password}
             onChange={setPassword}
@@ -74,8 +82,19 @@ export function NewUser() {
           <button type="submit" className="primary" disabled={making.isPending}>
             Make the account
           </button>
+          <button type="button" disabled={inviting.isPending || email.trim() === ''} onClick={() => inviting.mutate()}>
+            Invite by a link
+          </button>
         </div>
       </form>
+      {inviting.data !== undefined && (
+        <ShownOnce
+          label="The link of the invitation"
+          secret={inviting.data}
+          note="hand it on. With it they choose a password and have the account, once, within a week."
+          onClose={() => inviting.reset()}
+        />
+      )}
     </section>
   );
 }
