@@ -856,7 +856,7 @@ describe('jobs', () => {
       service.call('POST', '/jobs', { job_name: 'playground_run', project_id: project, run_id: experiment.id, ...change });
     const otherName = await start({ job_name: 'prompt_optimization' });
     expect(otherName.status).toBe(422);
-    expect(otherName.body.detail[0].msg).toContain('playground_run');
+    expect(otherName.body.detail[0].msg).toContain('compare versions of them by experiments');
     expect((await start({ run_id: newId() })).status).toBe(404);
     expect((await start({ project_id: newId() })).status).toBe(404);
     expect((await start({ dataset_id: newId() })).status).toBe(404);
