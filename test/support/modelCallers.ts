@@ -53,7 +53,7 @@ export function connectedProvider(provider: ProviderName, body: object): Integra
 /** A model caller over these integrations, at most four calls at a time each. */
 export const modelCallerOver = (integrations: Integration[], guard: OutboundGuard, handlersDir?: string): ModelCaller =>
   createModelCaller({
-    integrations: { list: async () => integrations },
+    integrations: { list: async () => [...integrations] },
     openSecrets: (one) => one.sealed,
     outbound: guard,
     handlers: { directory: handlersDir, isolation: { env: {} }, memoryMb: 128 },

@@ -542,6 +542,24 @@ describe('finding the model', () => {
     await expect(caller.resolveModel('a')).rejects.toMatchObject({ code: 'ModelUnknown' });
   });
 
+  test('a call that fails by what was known of an integration a moment ago is made by what was saved since', async () => {
+    const gone = await startModelEndpoint();
+    await gone.close();
+    const before = customIntegration({ endpoint: `${gone.url}/v1` });
+    const stored = [before];
+    const local = createOutboundGuard({ allow: [endpoint, gone].map(({ url }) => new URL(url).host), allowLoopback: true });
+    const caller = modelCallerOver(stored, local);
+    const call = callOf({ retry: { ...quick, maxAttempts: 1 } });
+    const refused = await failure(caller.complete(call));
+    expect(outcomes(refused)).toEqual(['connection_error']);
+    const config = { ...before.config, endpoint: `${endpoint.url}/v1` } as CustomConfig;
+    stored[0] = { ...before, config, updatedAt: new Date(before.updatedAt.getTime() + 1) } as Integration;
+    endpoint.next(says('mended'));
+    const answer = await caller.complete(call);
+    expect([answer.text, outcomes(answer), endpoint.requests.length]).toEqual(['mended', ['connection_error', 'ok 200'], 1]);
+    await local.close();
+  });
+
   test.each([
     ['FAST.MODEL', 'fast-model-real'],
     ['Fast Model Real', 'fast-model-real'],
