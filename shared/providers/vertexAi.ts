@@ -80,7 +80,7 @@ export const vertexAi = tokenProvider({
   shown: z.object({
     ...shown,
     gcs_config: z
-      .object({ bucket_name: z.string(), object_path_prefix: z.string() })
+      .object({ bucket_name: z.string(), object_path_prefix: z.string(), endpoint: z.string().optional() })
       .meta({ id: 'VertexAIGCSConfigResponse' })
       .nullable(),
   }),
@@ -98,7 +98,7 @@ export const vertexAi = tokenProvider({
   },
   toShown: ({ token_uri: _, bucket, ...stored }) => ({
     ...stored,
-    gcs_config: bucket ? { bucket_name: bucket.name, object_path_prefix: bucket.prefix.replace(/\/$/, '') } : null,
+    gcs_config: bucket ? shownBucket(bucket) : null,
   }),
   toSecrets: ({ token, gcs_config }) => ({
     token,
@@ -146,6 +146,12 @@ export const vertexAi = tokenProvider({
       ],
     },
   ],
+});
+
+/** The interface has no endpoint there: it is shown where it is the user's own. */
+const shownBucket = ({ name, prefix, endpoint }: z.output<typeof StoredBucket>) => ({
+  ...{ bucket_name: name, object_path_prefix: prefix.replace(/\/$/, '') },
+  ...(endpoint === STORAGE ? {} : { endpoint }),
 });
 
 function toBucket(sent: z.output<typeof BucketSettings>): z.output<typeof StoredBucket> {

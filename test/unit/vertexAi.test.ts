@@ -362,7 +362,11 @@ describe('with a bucket for files', () => {
     const { request, toStored, toShown, toSecrets, stored } = findTokenProvider('vertex_ai');
     const body = request.parse({ token: keyAt(), ...settings({ endpoint: undefined }) });
     const kept = stored.parse(toStored(body));
-    expect(toShown(kept)).toMatchObject({ gcs_config: { bucket_name: 'my-bucket', object_path_prefix: 'assay/files' } });
+    const shown = { bucket_name: 'my-bucket', object_path_prefix: 'assay/files' };
+    expect(toShown(kept)).toMatchObject({ gcs_config: shown });
+    expect(toShown(kept)).not.toHaveProperty('gcs_config.endpoint');
+    const ofGateway = stored.parse(toStored(request.parse({ token: keyAt(), ...settings() })));
+    expect(toShown(ofGateway)).toMatchObject({ gcs_config: { ...shown, endpoint: storage.url } });
     expect(JSON.stringify(kept)).not.toContain('PRIVATE KEY');
     expect(toSecrets?.(body)).toEqual({ token: keyAt(), bucketToken: keyAt() });
     expect(toShown(stored.parse(toStored(request.parse({ token: keyAt() }))))).toMatchObject({ gcs_config: null });

@@ -237,6 +237,13 @@ const byProvider: Partial<Record<Provider, readonly FieldOfProvider[]>> = {
     },
     { path: 'gcs_config.object_path_prefix', label: 'Names of its objects begin with', kind: 'text', isMore: true },
     {
+      path: 'gcs_config.endpoint',
+      label: 'Address of its storage',
+      kind: 'text',
+      isMore: true,
+      hint: 'Only of a gateway of your own.',
+    },
+    {
       path: 'gcs_config.service_account_credentials',
       label: 'Key of an account that may write to the bucket',
       kind: 'text',
