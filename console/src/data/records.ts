@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
 import type { FilterTree } from '../../../shared/filterText/parseFilterText.ts';
 import type { LogRecordIds, LogRecordsColumnInfo } from '../../../shared/wire/recordSearch.ts';
 import { runSelector } from './selection.ts';
@@ -151,6 +151,12 @@ const searchIds = ({ run, kind, filter, sort }: RecordList, from: number, signal
   const body = { ...runSelector(run), filter_tree: filter, sort: asSort(sort), starting_token: from };
   return search<LogRecordIds>(`/projects/${run.projectId}/${kind}/ids`, body, signal);
 };
+
+/** Asks for the first records, unless they were asked for. What shows them finds the answer, or waits for it. */
+export function askAhead(client: QueryClient, question: RecordsQuestion): void {
+  const query = recordsQuery(question);
+  if (!client.getQueryState(query.queryKey)) void client.prefetchInfiniteQuery(query);
+}
 
 /** The ids of all records that fit, in the order of the list. */
 export async function allIds(list: RecordList, signal: AbortSignal): Promise<string[]> {

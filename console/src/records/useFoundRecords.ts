@@ -1,7 +1,7 @@
 import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { useDeletions } from '../data/deletions.ts';
-import { isNewestFirst, newestTimeQuery, PAGE, recordsQuery } from '../data/records.ts';
+import { askAhead, isNewestFirst, newestTimeQuery, PAGE, recordsQuery } from '../data/records.ts';
 import { useFarRecords } from './useFarRecords.ts';
 import type { RunView } from './useRecordsView.ts';
 
@@ -14,7 +14,7 @@ export function useFoundRecords({ question, run, kind }: Pick<RunView, 'question
   const client = useQueryClient();
   const query = recordsQuery(asked);
   // An observer asks once the page is painted: on a slow machine the answer would come that much later.
-  if (question && !client.getQueryState(query.queryKey)) void client.prefetchInfiniteQuery(query);
+  if (question) askAhead(client, question);
   const found = useInfiniteQuery({ ...query, enabled: question !== undefined });
   const newest = useQuery({ ...newestTimeQuery(asked), enabled: question !== undefined && !isNewestFirst(asked) });
   const deletions = useDeletions();

@@ -6,7 +6,7 @@ import { type FilterColumn, type FilterTree, parseFilterText, timeOf } from '../
 import { withoutEmpty } from '../address/parameters.ts';
 import { type RecordsAddress, recordsAddress } from '../address/recordsAddress.ts';
 import { experimentsQuery, logStreamsQuery } from '../data/projects.ts';
-import { type Column, columnsQuery, type RecordKind, type RecordsQuestion, type RunOf, recordsQuery } from '../data/records.ts';
+import { askAhead, type Column, columnsQuery, type RecordKind, type RecordsQuestion, type RunOf } from '../data/records.ts';
 import { useSteady } from '../parts/useSteady.ts';
 import { shownColumns, usualColumns, withFigures } from './recordColumns.ts';
 
@@ -87,16 +87,15 @@ export function useRunView(projectId: string, run: RunOf | undefined, kind: Reco
 function useAskedAhead({ run, kind, catalog }: AddressedRun, usual: UsualColumns): void {
   const client = useQueryClient();
   const router = useRouter();
-  const askAhead = useSteady((search: object) => {
+  const askOf = useSteady((search: object) => {
     const { kind: wanted = 'traces', cols, sort, ...times } = recordsAddress(search as Record<string, unknown>);
     if (wanted !== kind) return;
     const question = questionOf({ run, kind, catalog }, filterOf(times, catalog), sort, cols ?? usual(kind, catalog ?? []));
-    const query = question && recordsQuery(question);
-    if (query && !client.getQueryState(query.queryKey)) void client.prefetchInfiniteQuery(query);
+    if (question) askAhead(client, question);
   });
   useEffect(
-    () => router.subscribe('onBeforeNavigate', ({ toLocation, pathChanged }) => pathChanged || askAhead(toLocation.search)),
-    [router, askAhead],
+    () => router.subscribe('onBeforeNavigate', ({ toLocation, pathChanged }) => pathChanged || askOf(toLocation.search)),
+    [router, askOf],
   );
 }
 
@@ -138,7 +137,7 @@ export function useAddressedRun(
 type AddressedRun = ReturnType<typeof useAddressedRun>;
 export type RunView = ReturnType<typeof useRunView>;
 
-/** What an address asks of a run; undefined until its columns are known, and where the filter cannot be read. */
+/** Reads the question that an address asks of a run; undefined until its columns are known, and where the filter cannot be read. */
 const questionOf = (
   { run, kind, catalog }: { run: RunOf | undefined; kind: RecordKind; catalog: readonly Column[] | undefined },
   { filter, problem }: ReadFilter,
