@@ -19,6 +19,7 @@ import type { HandlerAnswer } from './handlers/customHandler.ts';
 import { createHandlers, type HandlersOptions } from './handlers/handlers.ts';
 import { findTokenProvider } from './index.ts';
 import { defaultRetryRules, limitedCall } from './limitedCall.ts';
+import { tokensOf, toModelAnswer } from './modelAnswer.ts';
 import {
   type AnswerStream,
   type Attempt,
@@ -27,7 +28,7 @@ import {
   ModelCallError,
   type ModelCaller,
 } from './modelCall.ts';
-import { type CallableModel, pricedName, type ResolvedModel, resolveModelFor } from './models.ts';
+import { pricedName, type ResolvedModel, resolveModelFor } from './models.ts';
 import { createAccessTokens } from './oauth2.ts';
 import { requestParameters, unsentSettings } from './parameters.ts';
 import type { CallContext, Connection } from './provider.ts';
@@ -365,55 +366,6 @@ const addressesOf = ({ endpoint, authentication }: Connection, bucket: FileBucke
   ...(isByRole(authentication) ? [authentication.stsUrl] : []),
   ...(bucket ? [bucket.endpoint, bucket.authentication.tokenUrl] : []),
 ];
-
-type Measured = ReturnType<typeof tokensOf> &
-  Pick<ModelAnswer, 'costUsd' | 'priceSource' | 'durationNs' | 'timeToFirstTokenNs' | 'attempts' | 'adjustments'>;
-
-function toModelAnswer(
-  answer: HandlerAnswer,
-  model: CallableModel,
-  { inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens, ...measured }: Measured,
-): ModelAnswer {
-  const isCounted = inputTokens !== undefined && outputTokens !== undefined;
-  return {
-    message: {
-      role: 'assistant',
-      content: answer.content,
-      ...(answer.toolCalls && answer.toolCalls.length > 0 && { tool_calls: answer.toolCalls }),
-    },
-    text: answer.content,
-    reasoning: typeof answer.reasoning === 'string' ? answer.reasoning : null,
-    refusal: typeof answer.refusal === 'string' ? answer.refusal : null,
-    model: typeof answer.model === 'string' ? answer.model : model.name,
-    finishReason: typeof answer.finishReason === 'string' ? answer.finishReason : null,
-    inputTokens: inputTokens ?? null,
-    outputTokens: outputTokens ?? null,
-    totalTokens: isCounted ? inputTokens + outputTokens : (totalTokens ?? null),
-    cachedInputTokens: cachedInputTokens ?? null,
-    cacheWriteTokens: cacheWriteTokens ?? null,
-    reasoningTokens: reasoningTokens ?? null,
-    logProbabilities: isNumbers(answer.logProbabilities) ? answer.logProbabilities : null,
-    averageLogProbability: typeof answer.averageLogProbability === 'number' ? answer.averageLogProbability : null,
-    promptLogProbabilities: isNumbers(answer.promptLogProbabilities) ? answer.promptLogProbabilities : null,
-    ...measured,
-  };
-}
-
-const isNumbers = (value: unknown): value is readonly number[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'number');
-
-const tokensOf = (answer: HandlerAnswer) => ({
-  inputTokens: tokenCount(answer.inputTokens),
-  outputTokens: tokenCount(answer.outputTokens),
-  totalTokens: tokenCount(answer.totalTokens),
-  cachedInputTokens: tokenCount(answer.cachedInputTokens),
-  cacheWriteTokens: tokenCount(answer.cacheWriteTokens),
-  reasoningTokens: tokenCount(answer.reasoningTokens),
-});
-
-/** A count as a handler or an endpoint says it, in whole tokens; undefined for what is none. */
-const tokenCount = (value: unknown): number | undefined =>
-  typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
 
 /** The result of `load`, asked for again when it is older than `freshMs`; callers at the same time share one request, failures are not kept. */
 function remember<T>(load: () => Promise<T>, freshMs: number): () => Promise<T> {
