@@ -1,6 +1,7 @@
 import { parsedOrNothing } from '../json/parseJson.ts';
 import { isExact } from '../wire/exactNumber.ts';
 import { isObject } from '../wire/isObject.ts';
+import { logProbabilityIn } from '../wire/logProbability.ts';
 import type { Metric, Score, ScoredRecord } from './metric.ts';
 
 /** Where a record holds the log probabilities of its tokens: as JSON in its metadata. */
@@ -50,21 +51,16 @@ function surpriseIn(given: unknown): Surprise | 'empty' | undefined {
 
 /** The mean alone, as Gemini gives it and as the service keeps that of a prompt. */
 function averageIn({ avgLogprobs, tokens }: Record<string, unknown>): Surprise | undefined {
-  const average = numberUpTo0(avgLogprobs);
+  const average = logProbabilityIn(avgLogprobs);
   const count = isExact(tokens) ? Number(tokens) : tokens;
   return average === undefined ? undefined : { nats: -average, ...(typeof count === 'number' && { tokens: count }) };
 }
 
 function logProbabilityOf(one: unknown): number | undefined {
-  if (!isObject(one) || isExact(one)) return numberUpTo0(one);
-  if ('logprob' in one || 'logProbability' in one) return numberUpTo0(one.logprob ?? one.logProbability);
+  if (!isObject(one) || isExact(one)) return logProbabilityIn(one);
+  if ('logprob' in one || 'logProbability' in one) return logProbabilityIn(one.logprob ?? one.logProbability);
   const [only, ...others] = Object.values(one);
-  return isObject(only) && others.length === 0 ? numberUpTo0(only.logprob) : undefined;
-}
-
-function numberUpTo0(given: unknown): number | undefined {
-  const number = isExact(given) ? Number(given) : given;
-  return typeof number === 'number' && number <= 0 ? number : undefined;
+  return isObject(only) && others.length === 0 ? logProbabilityIn(only.logprob) : undefined;
 }
 
 /** The parts that the metrics of log probabilities share. They belong to one call of a model. */

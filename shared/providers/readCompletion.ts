@@ -1,5 +1,6 @@
 import { isExact } from '../wire/exactNumber.ts';
 import { type Fields, isObject } from '../wire/isObject.ts';
+import { logProbabilityIn } from '../wire/logProbability.ts';
 import type { ToolCall } from './chatMessage.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
 
@@ -136,11 +137,6 @@ function readPromptLogProbabilities(given: unknown): number[] | undefined {
     return others.length === 0 ? logProbabilityIn(fieldsOf(only).logprob) : undefined;
   });
   return read.length > 0 && read.every((one) => one !== undefined) ? read : undefined;
-}
-
-function logProbabilityIn(given: unknown): number | undefined {
-  const value = isExact(given) ? Number(given) : given;
-  return typeof value === 'number' && value <= 0 ? value : undefined;
 }
 
 /** Calls of tools, and of functions as they were called before them. */
