@@ -4,7 +4,7 @@ import { Url } from '../wire/integrations.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
 import { anthropicMessages } from './anthropicMessages.ts';
 import { type ParameterMap, textImagesAndDocuments } from './modelFamily.ts';
-import { type Authentication, bearer, tokenProvider, withPath } from './provider.ts';
+import { type Authentication, bearer, endsInPath, protocolUrl, tokenProvider, withPath } from './provider.ts';
 
 const AuthenticationType = z.enum(['api_key', 'custom_oauth2']);
 
@@ -28,16 +28,8 @@ const claudeThinking: ParameterMap = { ...claude, reasoning_effort: 'reasoning_e
 // Since Opus 4.7 the sampling parameters are refused.
 const { temperature: _t, top_p: _p, top_k: _k, ...claudeAdaptive } = claudeThinking;
 
-/** `/messages` below a base URL. An address that ends so is taken as it is. */
-function messagesUrl(endpoint: string): string {
-  const url = new URL(endpoint);
-  const path = url.pathname.replace(/\/+$/, '');
-  url.pathname = path.endsWith('/messages') ? path : `${path}/messages`;
-  return url.href;
-}
-
 /** A gateway may have these models in OpenAI's protocol alone: then its address says so. */
-const speaksChat = (endpoint: string): boolean => /\/chat\/completions\/*$/.test(new URL(endpoint).pathname);
+const speaksChat = (endpoint: string): boolean => endsInPath(endpoint, '/chat/completions');
 
 export const anthropic = tokenProvider({
   name: 'anthropic',
@@ -66,7 +58,7 @@ export const anthropic = tokenProvider({
     const key: Authentication = { kind: 'header', name: 'x-api-key', value: secrets.token ?? '' };
     return {
       endpoint,
-      addressOf: () => messagesUrl(endpoint),
+      addressOf: () => protocolUrl(endpoint, '/messages'),
       protocolOf: () => anthropicMessages,
       headers: { 'anthropic-version': '2023-06-01' },
       ...addressConnection(stored, secrets, key),

@@ -5,9 +5,11 @@ import {
   fieldsOf,
   objectsIn,
   onlyKnown,
+  partedSystem,
   type ReadMessage,
   readMessages,
   textIn,
+  turnsOf,
   unsayable,
   withFieldNames,
 } from './chatParts.ts';
@@ -49,10 +51,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 function toRequest(body: Fields): Fields {
   onlyKnown(body, KNOWN, 'the Messages API of Anthropic');
   const model = String(body.model);
-  const messages = readMessages(body.messages);
-  const others = messages.filter(({ role }) => role !== 'system');
-  // At least one message must be the user's.
-  const system = others.length > 0 ? messages.filter(({ role }) => role === 'system').flatMap(blocksOf) : [];
+  const parted = partedSystem(readMessages(body.messages));
+  const system = parted.system.flatMap(blocksOf);
   const thinking = thinkingOf(model, textIn(body.reasoning_effort));
   const most = body.max_completion_tokens ?? body.max_tokens;
   const outputConfig = {
@@ -63,7 +63,7 @@ function toRequest(body: Fields): Fields {
     model: body.model,
     // It is required, and holds thoughts as well.
     max_tokens: typeof most === 'number' ? most + thinking.budget : (most ?? mostOf(model)),
-    messages: turnsOf(others.length > 0 ? others : messages),
+    messages: turnsOf(parted.others, blocksOf),
     ...(system.length > 0 && { system }),
     ...(body.temperature !== undefined && { temperature: body.temperature }),
     ...(body.top_p !== undefined && { top_p: body.top_p }),
@@ -76,7 +76,7 @@ function toRequest(body: Fields): Fields {
   };
 }
 
-/** Tokens of an answer where nobody says how many: what the models of an age give at least. */
+/** The limit of an answer's tokens that a request without one gets: what the models of an age give at least. */
 const mostOf = (model: string): number => (/claude-3-(?!7)/.test(model) ? 4_096 : 32_000);
 
 /** Tokens of thought of models that take a number of them. */
@@ -99,20 +99,6 @@ function formatOf({ type, json_schema }: Fields): Fields {
   if (type !== 'json_schema' || !isObject(schema))
     throw unsayable('response_format', `the Messages API of Anthropic has no response_format "${type}", only json_schema`);
   return { type: 'json_schema', schema: anthropicSchema(schema) };
-}
-
-/** All results of one turn's tools stand in one message. */
-function turnsOf(messages: readonly ReadMessage[]): Fields[] {
-  const turns: { role: string; content: Fields[] }[] = [];
-  for (const message of messages) {
-    const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = blocksOf(message);
-    const last = turns.at(-1);
-    if (content.length === 0) continue;
-    if (last?.role === role) last.content.push(...content);
-    else turns.push({ role, content });
-  }
-  return turns;
 }
 
 /** Blank texts are refused. */

@@ -2,7 +2,17 @@ import { parsedOrNothing } from '../json/parseJson.ts';
 import { type Fields, isObject } from '../wire/isObject.ts';
 import { awsError, awsErrorKind } from './awsErrors.ts';
 import { awsEvents } from './awsEventStream.ts';
-import { fieldsOf, objectsIn, onlyKnown, type ReadMessage, readMessages, textIn, unsayable } from './chatParts.ts';
+import {
+  fieldsOf,
+  objectsIn,
+  onlyKnown,
+  partedSystem,
+  type ReadMessage,
+  readMessages,
+  textIn,
+  turnsOf,
+  unsayable,
+} from './chatParts.ts';
 import type { ChatProtocol } from './chatProtocol.ts';
 import { AttemptFailure } from './failures.ts';
 
@@ -56,21 +66,18 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 function toRequest(body: Fields): Fields {
   onlyKnown(body, KNOWN, 'the Converse API of Bedrock');
-  const messages = readMessages(body.messages);
-  const others = messages.filter(({ role }) => role !== 'system');
-  // At least one message must be the user's.
-  const system = others.length > 0 ? messages.filter(({ role }) => role === 'system').flatMap(blocksOf) : [];
-  const turns = others.length > 0 ? others : messages;
+  const parted = partedSystem(readMessages(body.messages));
+  const system = parted.system.flatMap(blocksOf);
   const inferenceConfig = {
     ...(body.temperature !== undefined && { temperature: body.temperature }),
     ...(body.top_p !== undefined && { topP: body.top_p }),
     ...maxTokensOf(body),
     ...(body.stop !== undefined && { stopSequences: [body.stop].flat() }),
   };
-  const tools = toolConfig(body, turns);
+  const tools = toolConfig(body, parted.others);
   const effort = textIn(body.reasoning_effort);
   return {
-    messages: turnsOf(turns),
+    messages: turnsOf(parted.others, blocksOf),
     ...(system.length > 0 && { system }),
     ...(Object.keys(inferenceConfig).length > 0 && { inferenceConfig }),
     ...(tools && { toolConfig: tools }),
@@ -84,20 +91,7 @@ function maxTokensOf({ max_tokens, max_completion_tokens }: Fields): Fields {
   return most === undefined ? {} : { maxTokens: most };
 }
 
-/** Roles must alternate, and all results of one turn's tools stand in one message. Blank texts are refused. */
-function turnsOf(messages: readonly ReadMessage[]): Fields[] {
-  const turns: { role: string; content: Fields[] }[] = [];
-  for (const message of messages) {
-    const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = blocksOf(message);
-    const last = turns.at(-1);
-    if (content.length === 0) continue;
-    if (last?.role === role) last.content.push(...content);
-    else turns.push({ role, content });
-  }
-  return turns;
-}
-
+/** Blank texts are refused. */
 function blocksOf({ parts, calls, answers }: ReadMessage): Fields[] {
   const content = parts.flatMap((part): Fields[] => {
     if (part.type === 'text') return part.text.trim() === '' ? [] : [{ text: part.text }];

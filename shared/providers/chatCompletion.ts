@@ -6,6 +6,7 @@ import type { ComingCompletion } from './comingCompletion.ts';
 import { eventData } from './eventData.ts';
 import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
+import { protocolUrl } from './provider.ts';
 import { readCompletion } from './readCompletion.ts';
 import { holdsError } from './readError.ts';
 
@@ -119,12 +120,7 @@ async function textOf(parts: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /** `/chat/completions` below a base URL; its query, if any, stays. An address that ends so is taken as it is. */
-export function completionsUrl(endpoint: string): string {
-  const url = new URL(endpoint);
-  const path = url.pathname.replace(/\/+$/, '');
-  url.pathname = path.endsWith('/chat/completions') ? path : `${path}/chat/completions`;
-  return url.href;
-}
+export const completionsUrl = (endpoint: string): string => protocolUrl(endpoint, '/chat/completions');
 
 /** @throws AttemptFailure for an answer that is none, or that holds an error beside its status */
 function answerIn(said: unknown, status: number, headers: Headers): HandlerAnswer {

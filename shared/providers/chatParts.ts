@@ -57,6 +57,30 @@ function inputOf(text: unknown): Fields {
   return typeof text === 'string' && text.trim() !== '' ? { input: value ?? text } : {};
 }
 
+/**
+ * The messages of the system and the others, for protocols that have them apart. At least one message must be the user's: a system alone is said by them.
+ */
+export function partedSystem(messages: readonly ReadMessage[]): { system: ReadMessage[]; others: readonly ReadMessage[] } {
+  const others = messages.filter(({ role }) => role !== 'system');
+  return others.length > 0
+    ? { system: messages.filter(({ role }) => role === 'system'), others }
+    : { system: [], others: messages };
+}
+
+/** The turns of a conversation whose roles must alternate: all results of one turn's tools stand in one message. */
+export function turnsOf(messages: readonly ReadMessage[], blocksOf: (message: ReadMessage) => Fields[]): Fields[] {
+  const turns: { role: string; content: Fields[] }[] = [];
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const content = blocksOf(message);
+    const last = turns.at(-1);
+    if (content.length === 0) continue;
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content });
+  }
+  return turns;
+}
+
 /** @throws AttemptFailure for a part that is none of text, image, audio or file */
 export function readParts(content: unknown): ReadPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];

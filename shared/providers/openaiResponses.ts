@@ -3,6 +3,7 @@ import { type Fields, isObject } from '../wire/isObject.ts';
 import { fieldsOf, objectsIn, onlyKnown, type ReadMessage, readMessages, textIn, withFieldNames } from './chatParts.ts';
 import type { ChatProtocol } from './chatProtocol.ts';
 import { eventData } from './eventData.ts';
+import { endsInPath, protocolUrl } from './provider.ts';
 
 /** OpenAI's Responses API: https://platform.openai.com/docs/api-reference/responses */
 export const openaiResponses: ChatProtocol = {
@@ -139,7 +140,7 @@ function completionOf(said: Fields): unknown {
   };
 }
 
-/** What is shown of thoughts: a summary, or of open models the thoughts themselves. */
+/** Reads the thoughts that are shown: a summary, or with open models the thoughts themselves. */
 const reasoningIn = ({ summary, content }: Fields): string =>
   [...objectsIn(summary), ...objectsIn(content)].map(({ text }) => textIn(text) ?? '').join('\n\n');
 
@@ -205,13 +206,7 @@ const withNamesOfChat = ({ message, param }: Fields): Fields => ({
   ...(typeof param === 'string' && { param: withFieldNames(param, FIELD_NAMES) }),
 });
 
-/** True of an address that speaks this protocol: one that ends in its path. */
-export const speaksResponses = (endpoint: string): boolean => /\/responses\/*$/.test(new URL(endpoint).pathname);
-
-/** `/responses` below a base URL; an address that ends so is taken as it is. */
-export function responsesUrl(endpoint: string): string {
-  const url = new URL(endpoint);
-  const path = url.pathname.replace(/\/+$/, '');
-  url.pathname = path.endsWith('/responses') ? path : `${path}/responses`;
-  return url.href;
-}
+const PATH = '/responses';
+/** True of an address that speaks this protocol. */
+export const speaksResponses = (endpoint: string): boolean => endsInPath(endpoint, PATH);
+export const responsesUrl = (endpoint: string): string => protocolUrl(endpoint, PATH);

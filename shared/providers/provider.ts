@@ -126,6 +126,17 @@ export function withPath(address: string, path: string): string {
   return url.href;
 }
 
+/** True of an address that ends in the path of a protocol, such as `/responses`: it is wholly said. */
+export const endsInPath = (address: string, path: string): boolean =>
+  new URL(address).pathname.replace(/\/+$/, '').endsWith(path);
+
+/** The path of a protocol below a base URL. An address that ends in it is taken as it is. */
+export function protocolUrl(address: string, path: string): string {
+  const url = new URL(address);
+  url.pathname = url.pathname.replace(/\/+$/, '') + (endsInPath(address, path) ? '' : path);
+  return url.href;
+}
+
 /** An address below a base URL, whose query stays. @throws AttemptFailure for a part that would lead to another path */
 export function modelPath(base: string, parts: readonly string[]): string {
   const wrong = parts.find((part) => /^\.{0,2}$/.test(part));
