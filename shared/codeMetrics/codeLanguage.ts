@@ -7,5 +7,5 @@ export const languageOf = (code: string): CodeLanguage =>
 /** The function of the code that scores a record. */
 export const scoringFunction: Readonly<Record<CodeLanguage, string>> = { python: 'scorer_fn', javascript: 'scorer' };
 
-/** What each language has for no value. */
+/** The word of each language for no value. */
 export const noValue: Readonly<Record<CodeLanguage, string>> = { python: 'None', javascript: 'null' };

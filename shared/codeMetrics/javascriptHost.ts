@@ -16,7 +16,7 @@ import { shutTheWayOut } from './shutTheWayOut.ts';
 const [memoryMb = '256'] = process.argv.slice(2);
 /** Pieces of code that are kept; each has a memory of its own. */
 const MAX_LOADED = 100;
-/** Of the 1 MiB that WebAssembly has for calls. */
+/** The part of the 1 MiB that WebAssembly has for calls. */
 const STACK_BYTES = 256 * 1024;
 const OUT_OF_MEMORY = '{"fault":"memory"}';
 

@@ -21,7 +21,7 @@ const quickjsEntries = [
 
 interface Interpreter {
   program: string;
-  /** What it is made of beside its program, with a slash at the end. */
+  /** Folders that it reads beside its program, with a slash at the end. */
   folders: readonly string[];
   args(memoryMb: number): string[];
 }

@@ -59,7 +59,7 @@ export const mayPass = (err: unknown): boolean =>
 
 const dataFaults = new Set([400, 413, 422]);
 
-/** Returns whether the store refuses what the data holds: it will not take it later either. An error that nobody has classed is none of these. */
+/** Returns whether the store refuses what the data holds: it will not take it later either. An error of no known class is none of these. */
 export const isRefusal = (err: unknown): boolean =>
   err instanceof RequestInvalid || isTooMuch(err) || (err instanceof ServiceError && dataFaults.has(err.status) && !mayPass(err));
 

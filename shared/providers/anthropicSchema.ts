@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../wire/isObject.ts';
 
-/** What grammars of answers are not made of: https://docs.claude.com/en/docs/build-with-claude/structured-outputs#json-schema-limitations */
+/** Keywords that schemas of answers may not have: https://docs.claude.com/en/docs/build-with-claude/structured-outputs#json-schema-limitations */
 const BOUNDS: ReadonlySet<string> = new Set([
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength', 'maxItems'],
   ...['uniqueItems', 'minProperties', 'maxProperties'],

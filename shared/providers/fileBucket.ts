@@ -8,7 +8,7 @@ import type { Authentication } from './provider.ts';
 
 /** A bucket of the user's in Google Cloud Storage. Files of requests are put there, and the model fetches them. */
 export interface FileBucket {
-  /** Of its JSON API. */
+  /** The address of its JSON API. */
   endpoint: string;
   name: string;
   /** Begins the names of its objects; empty, or with a slash at its end. */

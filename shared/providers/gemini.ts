@@ -183,7 +183,7 @@ function completionOf(said: unknown, before: number) {
   };
 }
 
-/** Of each token where they were asked for; the mean of all comes with them, or alone. */
+/** Reads the log probability of each token where they were asked for; the mean of all comes with them, or alone. */
 function logProbabilitiesOf({ logprobsResult, avgLogprobs }: Fields = {}): Fields {
   const content = objectsIn(fieldsOf(logprobsResult).chosenCandidates).map(({ token, logProbability }) => ({
     ...{ token, logprob: logProbability },

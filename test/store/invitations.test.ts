@@ -72,13 +72,13 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
     expect((await create(email, token)).status).toBe(422);
   });
 
-  test('nobody is invited where one has an account or a group is not there', async () => {
+  test('no invitation is made where one has an account or a group is not there', async () => {
     const [email, user] = [newEmail(), await service.user('user')];
     const taken = await invite({ emails: [email, user.email] });
     expect([taken.status, taken.body.detail]).toEqual([409, expect.stringContaining(user.email)]);
     expect((await link(user.email)).status).toBe(409);
     expect((await invite({ emails: [email], group_ids: [newId()] })).status).toBe(404);
-    const odd = await invite({ emails: [email, 'nobody'] });
+    const odd = await invite({ emails: [email, 'no-address'] });
     expect([odd.status, odd.body.detail[0].loc]).toEqual([422, ['body', 'emails', 1]]);
     expect((await invite({ emails: [email], auth_method: 'okta' })).status).toBe(400);
     expect((await service.database.query('SELECT 1 FROM invitations WHERE email = $1', [email])).length).toBe(0);

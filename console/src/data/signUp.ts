@@ -2,7 +2,7 @@ import { ServiceClient } from '../../../client/http.ts';
 import { home } from '../address/home.ts';
 import { ofPage } from '../session/session.ts';
 
-/** Of somebody who has no account yet: the service reads no credentials here. */
+/** A client without an account: the service reads no credentials where one is made. */
 const client = new ServiceClient({ apiUrl: `${home.api}/v2`, token: async () => 'none', retries: 0 });
 
 /** Makes the account of an invitation. @returns its email */

@@ -10,7 +10,7 @@ import { NewPasswordInput } from '../settings/NewPasswordInput.tsx';
 import styles from './SignInPage.module.css';
 import { signIn } from './session.ts';
 
-/** Who has the link of an invitation chooses a password here, and is signed in. */
+/** The page behind the link of an invitation: it asks for a password, makes the account, and signs in to it. */
 export function SignUpPage() {
   useTitle('Sign up');
   const { token, email } = useSearch({ from: '/sign-up' });

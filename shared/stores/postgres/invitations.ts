@@ -24,7 +24,7 @@ export function postgresInvitations(
         if (taken.length > 0)
           throw new ServiceError(
             'Conflict',
-            `nobody was invited: these have accounts already: ${taken.map(({ email }) => email).join(', ')}`,
+            `no invitation was made: these have accounts already: ${taken.map(({ email }) => email).join(', ')}`,
           );
         const groups = await tx.query('SELECT id FROM user_groups WHERE id = ANY ($1::uuid[])', [groupIds]);
         const unknown = groupIds.filter((id) => !groups.some((group) => group.id === id));
