@@ -37,15 +37,26 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
     await page.getByRole('heading', { name: 'Sign in to Assay' }).waitFor();
     await pages.signInOn(page, { email: EMAIL, password: PASSWORD });
   }
+  /** Opens a page until it asks nothing more: an answer 401 to what it still asks would lead to the sign-in before the test types. */
+  const openWhole = (address: string) => page.goto(address, { waitUntil: 'networkidle' });
   const total = (text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
   const filter = () => page.getByLabel('Filter', { exact: true });
 
   test('a filter stands in its bar again, not asked for, and the list is as it was', async () => {
-    await page.goto(`${project.records}?q=status_code+%3D+500`);
+    await openWhole(`${project.records}?q=status_code+%3D+500`);
     await total('2 traces');
     await signOutEverywhere();
-    await filter().fill('name = "answer 1"'); // its completion asks the service
+    // The completion asks the service as soon as the field has the focus: on a busy machine the sign-in would take the letters.
+    const typed = Promise.withResolvers<void>();
+    const keys = '**/metadata_keys';
+    await page.route(keys, async (route) => {
+      await typed.promise;
+      await route.continue();
+    });
+    await filter().fill('name = "answer 1"');
+    typed.resolve();
     await signInAgain();
+    await page.unroute(keys);
     await total('2 traces');
     await expect.poll(() => filter().inputValue()).toBe('name = "answer 1"');
     await page.reload();
@@ -83,7 +94,7 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
   });
 
   test('a text to find in a trace', async () => {
-    await page.goto(`${project.records.replace('/records', '/traces')}/${trace}`);
+    await openWhole(`${project.records.replace('/records', '/traces')}/${trace}`);
     await page.getByRole('treegrid').waitFor();
     await signOutEverywhere();
     await page.getByLabel('Find in the trace').fill('answer');
@@ -94,7 +105,7 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
   });
 
   test('the name of a view', async () => {
-    await page.goto(project.records);
+    await openWhole(project.records);
     await total('3 traces');
     const views = page.getByRole('button', { name: /^Saved view/ });
     await views.click();
@@ -115,7 +126,7 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
     await post(`/annotation_queues/${queue}/templates`, { template });
     const record_selector = { type: 'record_ids', record_ids: [trace] };
     await post(`/annotation_queues/${queue}/records`, { project_id: project.id, run_id: project.stream, record_selector });
-    await page.goto(`${project.records.replace('/records', '/traces')}/${trace}`);
+    await openWhole(`${project.records.replace('/records', '/traces')}/${trace}`);
     await page.getByLabel('Answer', { exact: true }).fill('Too short');
     await signOutEverywhere();
     await page.getByLabel('Answer', { exact: true }).press('Enter');
@@ -130,7 +141,7 @@ describeConsole('what is typed when a session is ended elsewhere', (open) => {
   });
 
   test('the name of a project, to find one and to make one', async () => {
-    await page.goto(`${service.url}/console/`);
+    await openWhole(`${service.url}/console/`);
     await page.getByRole('button', { name: 'New project' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Weather');
     await page.keyboard.press('Escape');
