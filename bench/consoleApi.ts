@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { recordKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/identifiers/ids.ts';
 import { columnValues, metadataKeys } from '../shared/records/columnValues.ts';
 import { columnFinder } from '../shared/records/findColumn.ts';
@@ -18,6 +17,7 @@ import { clickhouseRecordReader } from '../shared/stores/clickhouse/reads/record
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/reads/recordReads.ts';
 import { migrateTables } from '../shared/stores/clickhouse/tables/tables.ts';
 import type { ColumnFilter } from '../shared/wire/filters.ts';
+import { recordKinds } from '../shared/wire/recordKinds.ts';
 import { generateLongTrace, generateRecords, mergesDone } from './recordData.ts';
 
 const LONG_TRACE = 10_000;

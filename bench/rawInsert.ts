@@ -1,4 +1,5 @@
 import { newId } from '../shared/identifiers/ids.ts';
+import { LoggedTraces } from '../shared/recordSchemas/ingest.ts';
 import { ingestTraces } from '../shared/records/ingest.ts';
 import type { Block, NewRows, NewVersion, RecordStore } from '../shared/records/recordStore.ts';
 import { RecordWriter } from '../shared/records/recordWriter.ts';
@@ -6,7 +7,6 @@ import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { NativeBlock, nativeTypes } from '../shared/stores/clickhouse/tables/nativeBlock.ts';
 import { addRecord } from '../shared/stores/clickhouse/tables/recordRow.ts';
 import { lateIndexes, migrateTables, records } from '../shared/stores/clickhouse/tables/tables.ts';
-import { LoggedTraces } from '../shared/wire/ingest.ts';
 import { traceMaker } from './payload.ts';
 
 // The rows that ingest would store, inserted in the engine's own format in large batches: what it alone costs. Every index is built at once, so that

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { recordKinds, spanKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/identifiers/ids.ts';
 import { metricColumn } from '../shared/metrics/metricColumn.ts';
 import { toxicity } from '../shared/metrics/toxicity.ts';
@@ -23,6 +22,7 @@ import { clickhouseRecordReader } from '../shared/stores/clickhouse/reads/record
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/reads/recordReads.ts';
 import { migrateTables } from '../shared/stores/clickhouse/tables/tables.ts';
 import { type ColumnFilter, FilterList } from '../shared/wire/filters.ts';
+import { recordKinds, spanKinds } from '../shared/wire/recordKinds.ts';
 import { type GeneratedRun, generateLongTrace, generateRecords, mergesDone, rareWords } from './recordData.ts';
 
 const findColumn = columnFinder([metricColumn(toxicity)]);

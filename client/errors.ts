@@ -1,4 +1,4 @@
-import type { RefusedRecord } from '../shared/wire/ingest.ts';
+import type { RefusedRecord } from '../shared/recordSchemas/ingest.ts';
 import type { ExperimentRunResults } from './experimentRunResults.ts';
 
 /** A parameter is missing or wrong; no experiment is left behind. `cause`: the answer of the service, where it was the one to find out. */

@@ -1,5 +1,5 @@
+import type { LoggedSpan } from '../shared/recordSchemas/loggedRecords.ts';
 import { flatMetrics } from '../shared/wire/readScores.ts';
-import type { LoggedSpan } from '../shared/wire/records.ts';
 import { newId } from './newId.ts';
 import { asText, thrownText } from './texts.ts';
 

@@ -1,4 +1,4 @@
-import type { RefusedRecord } from '../shared/wire/ingest.ts';
+import type { RefusedRecord } from '../shared/recordSchemas/ingest.ts';
 import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
 import { HttpStatusError, RecordsRefusedError } from './errors.ts';
 import { exitWatch, type Unsent } from './exits.ts';

@@ -1,8 +1,8 @@
-import { type RecordKind, recordKinds } from '../../shared/columns/columnDef.ts';
 import { deleteRecords } from '../../shared/records/delete.ts';
 import { refuseMisspeltFilter } from '../../shared/records/refuseMisspeltFilter.ts';
 import { Message } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
+import { type RecordKind, recordKinds } from '../../shared/wire/recordKinds.ts';
 import { LogRecordsDeleteRequest } from '../../shared/wire/recordSearch.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 import type { RecordDeps } from './loggedRecords.ts';

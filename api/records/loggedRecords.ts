@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { RequestInvalid } from '../../shared/errors/errors.ts';
 import type { IngestLookup } from '../../shared/projects/openRun.ts';
 import type { RunIds } from '../../shared/projects/runs.ts';
+import type { RefusedList } from '../../shared/recordSchemas/ingest.ts';
 import type { DeleteDeps } from '../../shared/records/delete.ts';
 import type { EmptySessions } from '../../shared/records/emptySessions.ts';
 import type { ReadDeps } from '../../shared/records/read.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { QueryFlag } from '../../shared/wire/common.ts';
-import type { RefusedList } from '../../shared/wire/ingest.ts';
 import type { ProjectInPath } from '../route.ts';
 import type { RecordSearchDeps } from './recordQuery.ts';
 

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { systemMetricNames } from '../../shared/columns/systemMetrics.ts';
 import { isAnnotationColumn } from '../../shared/records/annotationColumns.ts';
 import { type MetricDefinitions, selectedMetrics } from '../../shared/records/columnCatalog.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { shownFields } from '../../shared/records/recordView.ts';
 import type { FoundPage, PagePlace, PageView, RecordQuery, RecordRun } from '../../shared/records/searchRecords.ts';
 import type { LogRecordsPartialQueryRequest } from '../../shared/wire/recordSearch.ts';
+import { systemMetricNames } from '../../shared/wire/systemCounts.ts';
 
 /** Returns the record columns (absent: all of them) and metrics that `select_columns` selects. */
 export async function selection(

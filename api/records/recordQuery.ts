@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
-import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { RunLookup } from '../../shared/projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
 import type { RecordQuery, RecordReads, RecordRun } from '../../shared/records/searchRecords.ts';
 import type { ColumnFilter } from '../../shared/wire/filters.ts';
+import { type RecordKind, spanKinds } from '../../shared/wire/recordKinds.ts';
 import type { LogRecordsQueryCountRequest } from '../../shared/wire/recordSearch.ts';
 
 export interface RecordSearchDeps {

@@ -1,5 +1,4 @@
 import type { Caller } from '../../shared/accounts/permissions.ts';
-import type { RecordKind } from '../../shared/columns/columnDef.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import { findKeys } from '../../shared/records/searchRecords.ts';
@@ -9,6 +8,7 @@ import { type RequestScoringDeps, requestScoring } from '../../shared/scoring/re
 import type { ScoredRun, ScoringStore } from '../../shared/scoring/scoring.ts';
 import type { ColumnFilter } from '../../shared/wire/filters.ts';
 import type { CreateJobRequest } from '../../shared/wire/jobs.ts';
+import type { RecordKind } from '../../shared/wire/recordKinds.ts';
 import { type RecordSearchDeps, recordQuery } from './recordQuery.ts';
 
 export interface ScoringJobDeps extends RecordSearchDeps, RequestScoringDeps {

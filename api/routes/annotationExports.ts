@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../shared/accounts/accountStore.ts';
 import { queueFor } from '../../shared/annotations/queues.ts';
-import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { type ExportedColumn, exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
 import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import { AnnotationQueueExportRequest, AnnotationQueueExportUrlResponse, QueueParams } from '../../shared/wire/annotations.ts';
 import { AnyJson, NoQuery, Uuid } from '../../shared/wire/common.ts';
+import { type RecordKind, spanKinds } from '../../shared/wire/recordKinds.ts';
 import { publicUrlOf } from '../publicHost.ts';
 import { allColumns, annotatedColumns, knownColumns } from '../records/exportColumns.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';

@@ -2,9 +2,9 @@ import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts
 import { idIsOneOf, withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
 import { addToQueue, countQueue, idsFound, type QueuePage, searchQueue } from '../../shared/annotations/queueRecords.ts';
 import { queueFor } from '../../shared/annotations/queues.ts';
-import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
+import { LogRecordsPartialQueryResponse, PartialRecord } from '../../shared/recordSchemas/storedRecords.ts';
 import { annotationColumns } from '../../shared/records/annotationColumns.ts';
 import { availableColumns, toDescriptor } from '../../shared/records/columnCatalog.ts';
 import { toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
@@ -21,12 +21,8 @@ import {
   RemoveRecordsFromQueueRequest,
   RemoveRecordsFromQueueResponse,
 } from '../../shared/wire/annotations.ts';
-import {
-  LogRecordsAvailableColumnsResponse,
-  LogRecordsPartialQueryResponse,
-  LogRecordsQueryCountResponse,
-} from '../../shared/wire/recordSearch.ts';
-import { PartialRecord } from '../../shared/wire/storedRecords.ts';
+import { recordKinds } from '../../shared/wire/recordKinds.ts';
+import { LogRecordsAvailableColumnsResponse, LogRecordsQueryCountResponse } from '../../shared/wire/recordSearch.ts';
 import { columnsOfRuns, filtered, notInQueue, type QueueRecordDeps, queued, selected } from '../records/queueSelection.ts';
 import { pageReply, selection } from '../records/recordPage.ts';
 import { sortableColumn } from '../records/recordQuery.ts';

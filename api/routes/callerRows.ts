@@ -5,17 +5,10 @@ import { type CallerDeps, type CallerResult, leaseRows, recordResults } from '..
 import { runOfProject } from '../../shared/experiments/runOfProject.ts';
 import { closestNames } from '../../shared/identifiers/closestNames.ts';
 import { resembles } from '../../shared/identifiers/resembles.ts';
-import {
-  HeartbeatReply,
-  HeartbeatRequest,
-  LeaseReply,
-  LeaseRequest,
-  ResultsReply,
-  ResultsRequest,
-  RowResult,
-} from '../../shared/wire/experimentRuns.ts';
+import { KeptValues } from '../../shared/recordSchemas/mendFields.ts';
+import { ResultsRequest, RowResult } from '../../shared/recordSchemas/rowResults.ts';
+import { HeartbeatReply, HeartbeatRequest, LeaseReply, LeaseRequest, ResultsReply } from '../../shared/wire/experimentRuns.ts';
 import { ExperimentParams } from '../../shared/wire/experiments.ts';
-import { KeptValues } from '../../shared/wire/mendFields.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 /** Rows of an experiment's run for a function in its caller's process. */

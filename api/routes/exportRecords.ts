@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ColumnDef, type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
+import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import {
   type ExportedColumn,
   type ExportQuery,
@@ -11,6 +11,7 @@ import {
 import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
+import { type RecordKind, spanKinds } from '../../shared/wire/recordKinds.ts';
 import { allColumns, type ExportSearchDeps, knownColumns, ratedColumns } from '../records/exportColumns.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { recordQuery, sortableColumn } from '../records/recordQuery.ts';

@@ -2,7 +2,7 @@ import type { ByteShares } from '../../shared/concurrency/byteShares.ts';
 import type { HeldUpdateUsage } from '../../shared/records/heldUpdates.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { NoQuery } from '../../shared/wire/common.ts';
-import { IngestCountersResponse } from '../../shared/wire/ingest.ts';
+import { IngestCountersResponse } from '../../shared/wire/ingestCounters.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 

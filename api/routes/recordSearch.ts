@@ -1,17 +1,16 @@
 import type { z } from 'zod';
-import type { RecordKind } from '../../shared/columns/columnDef.ts';
+import { LogRecordsPartialQueryResponse, LogRecordsQueryResponse } from '../../shared/recordSchemas/storedRecords.ts';
 import { toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
 import { type PageView, type RecordPageQuery, searchIds, searchRecords } from '../../shared/records/searchRecords.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
+import type { RecordKind } from '../../shared/wire/recordKinds.ts';
 import {
   LogRecordIdsRequest,
   LogRecordIdsResponse,
   LogRecordsPartialQueryRequest,
-  LogRecordsPartialQueryResponse,
   LogRecordsQueryCountRequest,
   LogRecordsQueryCountResponse,
   LogRecordsQueryRequest,
-  LogRecordsQueryResponse,
   MAX_PAGE,
 } from '../../shared/wire/recordSearch.ts';
 import { pageReply, placeReply, selection } from '../records/recordPage.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { SessionCreateRequest, SessionCreateResponse } from '../../shared/recordSchemas/ingest.ts';
+import { StoredSession } from '../../shared/recordSchemas/storedRecords.ts';
 import { readSession, readSessionAlone } from '../../shared/records/read.ts';
 import { openSession } from '../../shared/records/sessions.ts';
 import { Uuid } from '../../shared/wire/common.ts';
-import { SessionCreateRequest, SessionCreateResponse } from '../../shared/wire/ingest.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { StoredSession } from '../../shared/wire/storedRecords.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
 import { ReadSessionQuery, type RecordDeps } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';

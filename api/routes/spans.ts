@@ -1,18 +1,18 @@
-import { spanKinds } from '../../shared/columns/columnDef.ts';
 import { namedRun } from '../../shared/projects/runs.ts';
-import { ingestSpans, recordIdOf } from '../../shared/records/ingest.ts';
-import { readAlone, readSpan } from '../../shared/records/read.ts';
-import { updateRecord } from '../../shared/records/update.ts';
-import { Uuid } from '../../shared/wire/common.ts';
 import {
   LogSpansIngestRequest,
   LogSpansIngestResponse,
   LogSpanUpdateRequest,
   LogSpanUpdateResponse,
   SpanUpdateParams,
-} from '../../shared/wire/ingest.ts';
+} from '../../shared/recordSchemas/ingest.ts';
+import { StoredSpan } from '../../shared/recordSchemas/storedRecords.ts';
+import { ingestSpans, recordIdOf } from '../../shared/records/ingest.ts';
+import { readAlone, readSpan } from '../../shared/records/read.ts';
+import { updateRecord } from '../../shared/records/update.ts';
+import { Uuid } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { StoredSpan } from '../../shared/wire/storedRecords.ts';
+import { spanKinds } from '../../shared/wire/recordKinds.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
 import { answerFor, logsRecords, ReadInTraceQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { namedRun } from '../../shared/projects/runs.ts';
-import { ingestTraces, recordIdOf } from '../../shared/records/ingest.ts';
-import { readAlone, readTrace } from '../../shared/records/read.ts';
-import { traceOutline } from '../../shared/records/traceOutline.ts';
-import { updateRecord } from '../../shared/records/update.ts';
-import { NoQuery, Uuid } from '../../shared/wire/common.ts';
 import {
   LogTracesIngestRequest,
   LogTracesIngestResponse,
   LogTraceUpdateRequest,
   LogTraceUpdateResponse,
   TraceUpdateParams,
-} from '../../shared/wire/ingest.ts';
+} from '../../shared/recordSchemas/ingest.ts';
+import { StoredTrace, StubTraceRecord } from '../../shared/recordSchemas/storedRecords.ts';
+import { ingestTraces, recordIdOf } from '../../shared/records/ingest.ts';
+import { readAlone, readTrace } from '../../shared/records/read.ts';
+import { traceOutline } from '../../shared/records/traceOutline.ts';
+import { updateRecord } from '../../shared/records/update.ts';
+import { NoQuery, Uuid } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { StoredTrace, StubTraceRecord } from '../../shared/wire/storedRecords.ts';
 import { TraceOutlineResponse } from '../../shared/wire/traceOutline.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
 import { answerFor, logsRecords, ReadInTraceQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';

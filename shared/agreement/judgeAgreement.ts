@@ -1,6 +1,6 @@
 import type { AnnotationSource } from '../annotations/createAnnotationReads.ts';
 import type { RatingValue } from '../annotations/summarize.ts';
-import { type ColumnDef, type RecordKind, recordKinds } from '../columns/columnDef.ts';
+import type { ColumnDef } from '../columns/columnDef.ts';
 import { freeTurn } from '../concurrency/freeTurn.ts';
 import type { Metric } from '../metrics/metric.ts';
 import type { NamedTemplate } from '../records/annotationReads.ts';
@@ -9,6 +9,7 @@ import { metricOfColumn } from '../records/findColumn.ts';
 import type { RecordKey, RecordQuery, RecordReads } from '../records/searchRecords.ts';
 import { Uuid } from '../wire/common.ts';
 import { GENERATED_SCORER } from '../wire/metricsTesting.ts';
+import { type RecordKind, recordKinds } from '../wire/recordKinds.ts';
 import { compareSides, type SidesCompared, type TwoSides } from './compareSides.ts';
 import { type JudgedScale, type SharedLabels, sharedLabels, type Thresholds } from './sharedLabels.ts';
 

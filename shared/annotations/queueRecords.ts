@@ -1,5 +1,4 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
-import { recordKinds } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type FindColumn, isMetricColumn, metricOfColumn } from '../records/findColumn.ts';
@@ -16,6 +15,7 @@ import {
 } from '../records/searchRecords.ts';
 import { MAX_QUEUE_RECORDS } from '../wire/annotations.ts';
 import type { Filter } from '../wire/filters.ts';
+import { recordKinds } from '../wire/recordKinds.ts';
 import type { AnnotationStore } from './annotationStore.ts';
 import { idIsOneOf, withAnnotatedIds } from './fullyAnnotated.ts';
 

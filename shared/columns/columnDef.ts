@@ -1,18 +1,7 @@
 import type { MetricScale } from '../wire/metricScale.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import type { UsageMetric } from './systemMetrics.ts';
-
-/** Every kind of record, in the order the catalogs list them. */
-export const recordKinds = ['llm', 'agent', 'workflow', 'trace', 'control', 'retriever', 'session', 'tool'] as const;
-export type RecordKind = (typeof recordKinds)[number];
-
-export const spanKinds = ['llm', 'agent', 'workflow', 'control', 'retriever', 'tool'] as const satisfies readonly RecordKind[];
-export type SpanKind = (typeof spanKinds)[number];
-export const isSpanKind = (kind: RecordKind): kind is SpanKind => (spanKinds as readonly RecordKind[]).includes(kind);
-
-/** The kinds that are logged in trees, as traces and their spans; a session has routes of its own. */
-export const loggedKinds = ['trace', ...spanKinds] as const satisfies readonly RecordKind[];
-export type LoggedKind = (typeof loggedKinds)[number];
 
 export type ColumnDataType = 'text' | 'timestamp' | 'string_list' | 'integer' | 'uuid' | 'boolean' | 'floating_point';
 export type FilterType = 'text' | 'date' | 'collection' | 'number' | 'id' | 'boolean';

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { ColumnDef, RecordKind, StoredForm } from './columnDef.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
+import type { ColumnDef, StoredForm } from './columnDef.ts';
 
 /** A schema for each kind of record that has the field. */
 export type ByKind = { readonly [K in RecordKind]?: z.ZodType };

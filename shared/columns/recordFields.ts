@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { annotationFields } from '../wire/annotationRatings.ts';
-import type { LoggedKind, RecordKind, StoredForm } from './columnDef.ts';
+import type { LoggedKind, RecordKind } from '../wire/recordKinds.ts';
+import type { StoredForm } from './columnDef.ts';
 import { datasetFields } from './dataset.ts';
 import type { ByKind, RecordField } from './recordField.ts';
 import { standardFields } from './standard.ts';

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { Uuid } from '../wire/common.ts';
 import { answeredInput, answeredOutput, loggedInput, loggedOutput } from '../wire/inputOutput.ts';
+import { loggedKinds, recordKinds, spanKinds } from '../wire/recordKinds.ts';
 import { AnyObject, agentTypes, controlAppliesTo, controlCheckStages, Int32, Text } from '../wire/recordParts.ts';
 import { RecordTime } from '../wire/time.ts';
-import { type ColumnDef, loggedKinds, recordKinds, spanKinds } from './columnDef.ts';
+import type { ColumnDef } from './columnDef.ts';
 import { column, each } from './recordField.ts';
 
 const noSession = recordKinds.filter((kind) => kind !== 'session');

@@ -1,13 +1,6 @@
-import { systemCounts } from '../wire/systemCounts.ts';
-import { type ColumnDef, type ColumnSource, recordKinds, type StoredColumn } from './columnDef.ts';
-
-/** The numbers of `metrics` that have a column of their own; every other key of `metrics` goes to `metrics_extra`. The cost is in US dollars. */
-export const systemMetrics = [...systemCounts, 'cost'] as const;
-
-/** The same to look names up. */
-export const systemMetricNames: ReadonlySet<string> = new Set(systemMetrics);
-export type SystemCount = (typeof systemCounts)[number];
-export type SystemMetric = (typeof systemMetrics)[number];
+import { recordKinds } from '../wire/recordKinds.ts';
+import { type SystemMetric, systemMetricNames, systemMetrics } from '../wire/systemCounts.ts';
+import type { ColumnDef, ColumnSource, StoredColumn } from './columnDef.ts';
 
 /** Returns whether a value of `metrics` is kept in a column of its own. */
 export const hasOwnColumn = (name: string, value: unknown): value is number =>

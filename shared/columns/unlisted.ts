@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Uuid } from '../wire/common.ts';
 import { answeredOutput, answeredRedactedInput, loggedInput, loggedOutput } from '../wire/inputOutput.ts';
 import { MetricResult } from '../wire/metricResults.ts';
+import { loggedKinds, recordKinds, spanKinds } from '../wire/recordKinds.ts';
 import {
   FileMetadata,
   fileModalities,
@@ -12,7 +13,6 @@ import {
   Metrics,
   TextMap,
 } from '../wire/recordParts.ts';
-import { loggedKinds, recordKinds, spanKinds } from './columnDef.ts';
 import { each, field } from './recordField.ts';
 
 const textMap = { sqlType: 'Map(LowCardinality(String), String) CODEC(ZSTD(1))' } as const;

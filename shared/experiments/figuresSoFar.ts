@@ -1,4 +1,4 @@
-import { systemMetricNames } from '../columns/systemMetrics.ts';
+import { systemMetricNames } from '../wire/systemCounts.ts';
 import type { ExperimentRun } from './experiment.ts';
 import { type SumDeps, sumUp } from './sumUp.ts';
 

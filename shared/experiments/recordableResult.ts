@@ -1,5 +1,5 @@
+import type { LoggedSpan } from '../recordSchemas/loggedRecords.ts';
 import { isObject } from '../wire/isObject.ts';
-import type { LoggedSpan } from '../wire/records.ts';
 import { textOf } from '../wire/textOf.ts';
 import { canonicalTime } from '../wire/time.ts';
 import type { RowResult } from './rowTrace.ts';

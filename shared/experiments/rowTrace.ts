@@ -1,8 +1,8 @@
 import { derivedId } from '../identifiers/ids.ts';
+import type { LoggedSpan } from '../recordSchemas/loggedRecords.ts';
 import type { ExperimentTrace } from '../records/ingest.ts';
 import { isObject } from '../wire/isObject.ts';
 import { flatMetrics } from '../wire/readScores.ts';
-import type { LoggedSpan } from '../wire/records.ts';
 import { textOf } from '../wire/textOf.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { type GivenResult, recordableResult } from './recordableResult.ts';

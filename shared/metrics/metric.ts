@@ -1,7 +1,7 @@
 import type { CodeScore } from '../codeMetrics/codeSandbox.ts';
 import type { CodeRecord } from '../codeMetrics/recordForCode.ts';
-import type { RecordKind } from '../columns/columnDef.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { MetricNeed, MultimodalCapability, OutputType, RollUpMethod } from '../wire/scorers.ts';
 
 /** An uploaded file. Its bytes are read when it is sent to a judge. */

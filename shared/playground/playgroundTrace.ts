@@ -1,6 +1,6 @@
 import type { Attempt, ModelAnswer } from '../providers/modelCall.ts';
 import { triesOf } from '../providers/triesOf.ts';
-import { LoggedTraces } from '../wire/ingest.ts';
+import { LoggedTraces } from '../recordSchemas/ingest.ts';
 import type { PreparedCall } from './playgroundCall.ts';
 
 /** How a call ended. */

@@ -1,6 +1,6 @@
-import { recordKinds } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { AnnotationType, RecordAnnotations } from '../wire/annotationRatings.ts';
+import { recordKinds } from '../wire/recordKinds.ts';
 import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
 import type { NamedTemplate } from './annotationReads.ts';
 

@@ -1,6 +1,6 @@
-import { isSpanKind, type RecordKind, spanKinds } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { isSpanKind, type RecordKind, spanKinds } from '../wire/recordKinds.ts';
 import { timeOf } from '../wire/time.ts';
 import { Attendance, type AttendedDeletion, type AttendedDeletions } from './deletionAttendance.ts';
 import { type Erased, type ErasedKey, goneWith, type RecordErasure } from './eraseRecords.ts';

@@ -1,5 +1,5 @@
-import { isSpanKind } from '../columns/columnDef.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { isSpanKind } from '../wire/recordKinds.ts';
 import { countedOf, countedUsage, type UsageNode, usageNode, usageOf } from './countedUsage.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordChange } from './recordChange.ts';

@@ -1,5 +1,5 @@
-import { systemMetricNames } from '../columns/systemMetrics.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { systemMetricNames } from '../wire/systemCounts.ts';
 import { followUsage } from './followUsage.ts';
 import type { HeldUpdate, HeldUpdates } from './heldUpdates.ts';
 import { loadRun, type RunState } from './loadRun.ts';

@@ -3,9 +3,15 @@ import type { datasetFields } from '../columns/dataset.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
+import {
+  type LoggedFields,
+  type LoggedForest,
+  type LoggedNode,
+  LoggedTraces,
+  type RefusedList,
+} from '../recordSchemas/ingest.ts';
+import type { LoggedTrace } from '../recordSchemas/loggedRecords.ts';
 import { Uuid } from '../wire/common.ts';
-import { type LoggedFields, type LoggedForest, type LoggedNode, LoggedTraces, type RefusedList } from '../wire/ingest.ts';
-import type { LoggedTrace } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
 import type { StoredRecord } from './record.ts';
 import type { LoggedRecord, RecordChange, WrittenRecord } from './recordChange.ts';

@@ -1,7 +1,7 @@
-import { systemMetricNames } from '../columns/systemMetrics.ts';
 import { isExact } from '../wire/exactNumber.ts';
 import { isObject } from '../wire/isObject.ts';
 import { loggedScores, type ReadScore } from '../wire/readScores.ts';
+import { systemMetricNames } from '../wire/systemCounts.ts';
 import type { MetricValue } from './recordStore.ts';
 
 export type ScoreResult = Pick<MetricValue, 'status' | 'value' | 'explanation' | 'metadata' | 'details'>;

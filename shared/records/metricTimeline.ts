@@ -1,9 +1,10 @@
-import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
+import type { ColumnDef } from '../columns/columnDef.ts';
 import type { OwnNumber } from '../columns/systemMetrics.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { type MetricAggregates, rollUp, shareOfFalse } from '../metrics/aggregate.ts';
 import type { StandardError } from '../wire/common.ts';
 import { type BucketedMetrics, bucketKeys, DEFAULT_MINUTES, type Figure, type MetricAggregation } from '../wire/metricSearch.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { RollUpMethod } from '../wire/scorers.ts';
 import type { RecordQuery } from './searchRecords.ts';
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { MAX_SPAN_DEPTH } from '../recordSchemas/ingest.ts';
 import type { RecordAnnotations } from '../wire/annotationRatings.ts';
-import { MAX_SPAN_DEPTH } from '../wire/ingest.ts';
 import { type FileReads, filesOf, type KnownFiles } from './fileReads.ts';
 import type { StoredRecord } from './record.ts';
 import type { StoredKey } from './recordStore.ts';

@@ -1,5 +1,5 @@
-import type { RecordKind } from '../columns/columnDef.ts';
 import type { StoredFields } from '../columns/recordFields.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 
 type Settled = 'project_id' | 'run_id' | 'id' | 'type' | 'created_at' | 'version' | 'session_id' | 'trace_id';
 

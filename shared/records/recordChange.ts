@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { systemMetricNames } from '../columns/systemMetrics.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { SpanNode } from '../recordSchemas/loggedRecords.ts';
+import { KeptValues, mendFields } from '../recordSchemas/mendFields.ts';
 import { atFirstProblem } from '../wire/atFirstProblem.ts';
-import { KeptValues, mendFields } from '../wire/mendFields.ts';
-import { SpanNode } from '../wire/records.ts';
+import { systemMetricNames } from '../wire/systemCounts.ts';
 import { isFailure } from './failed.ts';
 import { fileIds } from './fileIds.ts';
 import type { HeldUpdate } from './heldUpdates.ts';

@@ -1,13 +1,13 @@
-import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import type { RecordField } from '../columns/recordField.ts';
 import { recordFields, storedFields } from '../columns/recordFields.ts';
-import { systemMetricNames } from '../columns/systemMetrics.ts';
 import { templateOf } from '../json/templateOf.ts';
+import type { ExtendedRecord, PartialRecord } from '../recordSchemas/storedRecords.ts';
 import { noAnnotations } from '../wire/annotationRatings.ts';
 import { isObject } from '../wire/isObject.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
+import { type RecordKind, recordKinds } from '../wire/recordKinds.ts';
 import type { FileMetadata } from '../wire/recordParts.ts';
-import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
+import { systemMetricNames } from '../wire/systemCounts.ts';
 import { shownMetrics } from './loggedScores.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
 

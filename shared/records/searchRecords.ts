@@ -1,8 +1,9 @@
-import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
+import type { ColumnDef } from '../columns/columnDef.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import type { ColumnFilter } from '../wire/filters.ts';
 import type { MetricResult } from '../wire/metricResults.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { AnnotationReads } from './annotationReads.ts';
 import { type FileReads, filesOf, type KnownFiles } from './fileReads.ts';
 import type { FindColumn } from './findColumn.ts';

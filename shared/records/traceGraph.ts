@@ -1,7 +1,8 @@
-import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
+import type { ColumnDef } from '../columns/columnDef.ts';
 import { derivedId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { percentile } from '../statistics/percentile.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { AggregatedTraceView, GraphEdge, GraphNode, Histogram, NodeMetric } from '../wire/traceGraph.ts';
 import { findKeys, type RecordQuery, type RecordReads } from './searchRecords.ts';
 import { inOrder, type SpanPlace } from './spanOrder.ts';

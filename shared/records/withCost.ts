@@ -1,6 +1,6 @@
-import { isSpanKind } from '../columns/columnDef.ts';
 import { hasOwnColumn } from '../columns/systemMetrics.ts';
 import type { PricedCall, Prices } from '../prices/openPrices.ts';
+import { isSpanKind } from '../wire/recordKinds.ts';
 import type { StoredRecord } from './record.ts';
 
 /** The prices of model calls: refreshed once for each group of writes, and read for each call. */

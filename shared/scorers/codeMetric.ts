@@ -1,7 +1,7 @@
 import { type CodeLanguage, languageOf, noValue, scoringFunction } from '../codeMetrics/codeLanguage.ts';
 import { recordForCode } from '../codeMetrics/recordForCode.ts';
-import type { RecordKind } from '../columns/columnDef.ts';
 import type { Metric } from '../metrics/metric.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { CodeScoreType, OutputType } from '../wire/scorers.ts';
 import type { CodeDefinition, Scorer } from './scorer.ts';
 import { suitedRollUp } from './scorerAsMetric.ts';

@@ -1,4 +1,4 @@
-import type { RecordKind } from '../columns/columnDef.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { ScorerDefinition } from './scorer.ts';
 
 type InputType = NonNullable<ScorerDefinition['input_type']>;

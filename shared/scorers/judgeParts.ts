@@ -1,4 +1,3 @@
-import type { RecordKind } from '../columns/columnDef.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { parseAsWritten } from '../json/parseJson.ts';
 import {
@@ -18,6 +17,7 @@ import type { ScoredRecord } from '../metrics/metric.ts';
 import { NO_REFERENCE, NOTHING_RETRIEVED } from '../metrics/reasons.ts';
 import { isBlank } from '../wire/isBlank.ts';
 import type { JudgePlaceholder } from '../wire/judgePlaceholders.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { MetricNeed } from '../wire/scorers.ts';
 import type { JudgeDefinition } from './scorer.ts';
 

@@ -1,5 +1,4 @@
 import { onlyOne } from '../assets/onlyOne.ts';
-import type { RecordKind } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { foldCase } from '../identifiers/foldCase.ts';
@@ -7,6 +6,7 @@ import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import { Uuid } from '../wire/common.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { NamedScorerConfig, ScorerConfig } from '../wire/scorers.ts';
 import { checkAsMetric } from './checks/checkAsMetric.ts';
 import { codeMetric } from './codeMetric.ts';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { RecordKind } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import {
   type AnswerForm,
@@ -21,6 +20,7 @@ import type { Metric, Score, ScoreContext, ScoredRecord } from '../metrics/metri
 import { withJudges } from '../metrics/scoreRecord.ts';
 import { MAX_TEXT, replaceWithin, TextBudget } from '../prompts/boundedText.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
 import {
   closestParts,

@@ -1,10 +1,10 @@
 import { languageOf } from '../codeMetrics/codeLanguage.ts';
 import { type CodeSandbox, OFF } from '../codeMetrics/codeSandbox.ts';
 import { recordForCode } from '../codeMetrics/recordForCode.ts';
-import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { MAX_CODE_BYTES, type ValidateRegisteredScorerResult } from '../wire/codeScorers.ts';
+import { type RecordKind, recordKinds } from '../wire/recordKinds.ts';
 import { type CodeScoreType, NodeType } from '../wire/scorers.ts';
 import { fitted, typeOfValues } from './codeMetric.ts';
 import { recordKind } from './resolveMetrics.ts';

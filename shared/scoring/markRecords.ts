@@ -1,4 +1,3 @@
-import type { RecordKind } from '../columns/columnDef.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { ExportReads } from '../records/exportRecords.ts';
 import type { FindColumn } from '../records/findColumn.ts';
@@ -7,6 +6,7 @@ import type { RecordKey, RecordRun } from '../records/searchRecords.ts';
 import { isSampled } from '../scorers/isSampled.ts';
 import { isScored } from '../scorers/isScored.ts';
 import { asksJudges, type EnabledMetric } from '../scorers/resolveMetrics.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
 import { valueKey } from './metricValue.ts';
 import {

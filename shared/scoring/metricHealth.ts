@@ -1,9 +1,9 @@
-import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import type { ExportReads } from '../records/exportRecords.ts';
 import { columnFinder } from '../records/findColumn.ts';
 import type { RecordKey, RecordReads, RecordRun } from '../records/searchRecords.ts';
 import type { Scorer } from '../scorers/scorer.ts';
 import { testedMetricKeys } from '../wire/metricsTesting.ts';
+import { type RecordKind, recordKinds } from '../wire/recordKinds.ts';
 import type { OutputType } from '../wire/scorers.ts';
 import { type HealthScore, healthScore, type Pair } from './healthScore.ts';
 

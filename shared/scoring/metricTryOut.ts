@@ -1,11 +1,11 @@
 import { NotNow, type Score } from '../metrics/metric.ts';
 import type { IngestLookup } from '../projects/openRun.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { LoggedTraces } from '../recordSchemas/ingest.ts';
 import { ingestTraces } from '../records/ingest.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
-import { LoggedTraces } from '../wire/ingest.ts';
 import { SHOWN_CHARACTERS, type TriedSample, type TryOutSummary } from '../wire/judgeTryOut.ts';
 import { GENERATED_SCORER, REGISTERED_SCORER } from '../wire/metricsTesting.ts';
 import { timeOf } from '../wire/time.ts';

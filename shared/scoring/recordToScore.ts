@@ -1,6 +1,6 @@
-import type { RecordKind } from '../columns/columnDef.ts';
 import type { ScoredRecord } from '../metrics/metric.ts';
 import type { ScoringTarget } from '../scorers/isScored.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 
 /** A stored record with what metrics look at. */
 export interface RecordToScore {

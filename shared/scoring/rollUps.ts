@@ -1,9 +1,9 @@
-import { isSpanKind, type RecordKind } from '../columns/columnDef.ts';
 import { aggregate, rollUp } from '../metrics/aggregate.ts';
 import type { ScoreValue as Score } from '../metrics/metric.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import { isSpanKind, type RecordKind } from '../wire/recordKinds.ts';
 
 /** A trace or a session that holds scored records. */
 export interface RollUpTarget {

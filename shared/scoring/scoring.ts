@@ -1,7 +1,7 @@
-import type { RecordKind } from '../columns/columnDef.ts';
 import type { ValueState } from '../experiments/experiment.ts';
 import type { RunKind, RunRef } from '../projects/runs.ts';
 import type { RecordQuery } from '../records/searchRecords.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
 import type { ScorerConfig, SegmentFilter } from '../wire/scorers.ts';
 
 /** A run whose records are scored. */

@@ -1,7 +1,7 @@
-import { isSpanKind } from '../columns/columnDef.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import { isSpanKind } from '../wire/recordKinds.ts';
 import { valueKey } from './metricValue.ts';
 import { type RecordToScore, type SpansRead, scoringTarget } from './recordToScore.ts';
 import type { MarkedValue } from './scoring.ts';

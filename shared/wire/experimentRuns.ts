@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { CallLimitsBody } from './callLimits.ts';
-import { documentedAs, QueryFlag, Timestamp, Uuid } from './common.ts';
+import { QueryFlag, Uuid } from './common.ts';
 import { FailedRowsSetting, LoggedMetrics } from './experimentFigures.ts';
 import { runState, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { PromptRunSettings } from './prompts.ts';
-import { LoggedSpan } from './records.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 import { RerunReply, RowsToRunRequest } from './rowsToRun.ts';
 import { RunUsageBody } from './runUsage.ts';
@@ -247,27 +246,6 @@ export const LeasedRow = z.object({
 export const LeaseReply = z
   .object({ state: runState, attempt: z.int(), concurrency: z.int(), row_time_limit_ms: z.int(), rows: z.array(LeasedRow) })
   .meta({ id: 'ExperimentRowLease' });
-
-export const RowResult = z.object({
-  ordinal: z.int32().min(0),
-  output: z.string().nullable(),
-  error: z.string().nullish(),
-  spans: z.array(LoggedSpan).nullish(),
-  started_at: Timestamp,
-  duration_ns: z.number().int().min(0),
-  metrics: z.record(z.string(), z.unknown()).nullish(),
-  tags: z.array(z.string()).nullish(),
-});
-/** A result must name its row. Any other fault costs that row at most; a result that names no row is left out. */
-const AnyRowResult = z.looseObject({ ordinal: RowResult.shape.ordinal });
-const AnyRowResults = z
-  .array(z.unknown())
-  .min(1)
-  .max(1_000)
-  .transform((results) => results.flatMap((result) => AnyRowResult.safeParse(result).data ?? []));
-documentedAs.set(AnyRowResults, z.array(RowResult).min(1).max(1_000));
-
-export const ResultsRequest = z.strictObject({ process: Uuid, results: AnyRowResults }).meta({ id: 'ExperimentRowResults' });
 
 export const ResultsReply = z.object({
   recorded: z.array(z.int()).describe('Ordinals of the rows that were recorded; the others were no longer held by this process.'),

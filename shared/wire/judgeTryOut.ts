@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { recordKinds } from '../columns/columnDef.ts';
 import { BodyFlag, orDefault, Uuid } from './common.ts';
 import { jsonPart, part } from './formParts.ts';
 import { metricStatuses } from './metricResults.ts';
 import { MetricRange } from './metricScale.ts';
+import { recordKinds } from './recordKinds.ts';
 import { ContentParts } from './recordParts.ts';
 import { LogRecordsQueryRequest } from './recordSearch.ts';
 import { Categories, ChainPollTemplate, InputType, JudgeCount, MultimodalCapability, OutputType } from './scorers.ts';

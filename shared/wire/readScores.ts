@@ -1,6 +1,6 @@
 import { ExactNumber, isExact } from './exactNumber.ts';
 import { isHeld, jsonWithBigInts, parseNumbers } from './longNumbers.ts';
-import { systemCounts } from './systemCounts.ts';
+import { systemMetrics } from './systemCounts.ts';
 
 /** One value of a metric. */
 export type ScoreValue = number | boolean | string | (number | boolean | string | null)[];
@@ -31,7 +31,7 @@ const MAX_NAME_CHARACTERS = 255;
 const MAX_SHOWN = 80;
 
 /** The columns that the service fills itself. */
-const measured: ReadonlySet<string> = new Set([...systemCounts, 'cost', 'num_spans_without_cost']);
+const measured: ReadonlySet<string> = new Set([...systemMetrics, 'num_spans_without_cost']);
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const CONTROL = /\p{Cc}/u;
 

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { type SystemCount, systemMetricNames } from '../columns/systemMetrics.ts';
 import { AnyNumber } from './anyNumber.ts';
 import { readBy, Uuid } from './common.ts';
 import { isExact } from './exactNumber.ts';
 import { mapOf } from './mapOf.ts';
 import { loggedMessageRoles } from './messageRoles.ts';
 import { numberOf } from './numberOf.ts';
-import { systemCounts } from './systemCounts.ts';
+import { type SystemCount, systemCounts, systemMetricNames } from './systemCounts.ts';
 
 /** Text of a record. A lone surrogate cannot be stored as UTF-8 and becomes U+FFFD. */
 export const Text = z.string().overwrite((text) => text.toWellFormed());

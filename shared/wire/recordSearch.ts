@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { recordKinds } from '../columns/columnDef.ts';
 import { BodyFlag, orDefault, Uuid } from './common.ts';
 import { DeletionFilterExpression, DeletionFilterList, FilterExpression, FilterList } from './filters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
+import { recordKinds } from './recordKinds.ts';
 import { ScorerConfig } from './scorers.ts';
-import { ExtendedRecord, PartialRecord } from './storedRecords.ts';
 import { ComparedTime } from './time.ts';
 
 export const MAX_PAGE = 10_000;
@@ -90,7 +89,7 @@ export const LogRecordsDeleteRequest = z
 export type LogRecordsQueryRequest = z.output<typeof LogRecordsQueryRequest>;
 export type LogRecordsPartialQueryRequest = z.output<typeof LogRecordsPartialQueryRequest>;
 
-const pageFields = {
+export const recordPageFields = {
   /** Records that match the query, on this page and all others. */
   num_rows: z.int(),
   starting_token: z.int(),
@@ -99,13 +98,7 @@ const pageFields = {
   next_starting_token: z.int().nullable(),
   last_row_id: Uuid.nullable(),
 };
-export const LogRecordsQueryResponse = z
-  .object({ ...pageFields, records: z.array(ExtendedRecord) })
-  .meta({ id: 'LogRecordsQueryResponse' });
-export const LogRecordsPartialQueryResponse = z
-  .object({ ...pageFields, records: z.array(PartialRecord) })
-  .meta({ id: 'LogRecordsPartialQueryResponse' });
-export const LogRecordIdsResponse = z.object({ ...pageFields, ids: z.array(Uuid) }).meta({ id: 'LogRecordIdsResponse' });
+export const LogRecordIdsResponse = z.object({ ...recordPageFields, ids: z.array(Uuid) }).meta({ id: 'LogRecordIdsResponse' });
 export type LogRecordIds = z.output<typeof LogRecordIdsResponse>;
 
 export const LogRecordsAvailableColumnsRequest = z

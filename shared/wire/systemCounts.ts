@@ -14,3 +14,11 @@ export const systemCounts = [
   'num_cache_write_input_tokens',
   'num_reasoning_output_tokens',
 ] as const;
+export type SystemCount = (typeof systemCounts)[number];
+
+/** The numbers of `metrics` that have a column of their own; every other key of `metrics` goes to `metrics_extra`. The cost is in US dollars. */
+export const systemMetrics = [...systemCounts, 'cost'] as const;
+
+/** The same to look names up. */
+export const systemMetricNames: ReadonlySet<string> = new Set(systemMetrics);
+export type SystemMetric = (typeof systemMetrics)[number];

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber, type RowLog } from '../../shared/experiments/rowLog.ts';
@@ -26,6 +25,7 @@ import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/reco
 import { tables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { recordedRows } from '../../shared/stores/clickhouse/writes/experimentRecords.ts';
 import { postgresDeletedRows } from '../../shared/stores/postgres/recordDeletions.ts';
+import { recordKinds } from '../../shared/wire/recordKinds.ts';
 import { type Eraser, gate, openDeletionStores } from '../support/deletionStores.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';

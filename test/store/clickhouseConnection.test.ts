@@ -4,7 +4,6 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { RecordKind } from '../../shared/columns/columnDef.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { metricColumn } from '../../shared/metrics/metricColumn.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
@@ -15,6 +14,7 @@ import { clickhouseRecordStream } from '../../shared/stores/clickhouse/reads/rec
 import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/tables/nativeBlock.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { type ColumnFilter, FilterList } from '../../shared/wire/filters.ts';
+import type { RecordKind } from '../../shared/wire/recordKinds.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
 
 const Names = (row: unknown) => (row as { name: string }).name;

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
-import { type ColumnDef, isSpanKind, type RecordKind, recordKinds, spanKinds } from '../../shared/columns/columnDef.ts';
+import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import { datasetColumns } from '../../shared/columns/dataset.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { derivedId, newId } from '../../shared/identifiers/ids.ts';
@@ -13,6 +13,7 @@ import { clickHouseRecordReads } from '../../shared/stores/clickhouse/reads/reco
 import { RunVersions } from '../../shared/stores/clickhouse/reads/runVersions.ts';
 import { byMerging } from '../../shared/stores/clickhouse/tables/newestVersions.ts';
 import { type ColumnFilter, type Filter, FilterExpression, MAX_FILTER_DEPTH } from '../../shared/wire/filters.ts';
+import { isSpanKind, type RecordKind, recordKinds, spanKinds } from '../../shared/wire/recordKinds.ts';
 import { matchesFilter, type ValueOf } from '../support/matchesFilter.ts';
 import { propertyRuns } from '../support/propertyRuns.ts';
 import { openRecordTables } from '../support/recordRun.ts';

@@ -9,9 +9,9 @@ import { openOtlp } from '../../shared/otel/otlp.ts';
 import { recordsOf, spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
 import { targetOfHeaders } from '../../shared/otel/target.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
+import { SpanNode } from '../../shared/recordSchemas/loggedRecords.ts';
 import type { RecordChange } from '../../shared/records/recordChange.ts';
 import { StubTraces } from '../../shared/records/stubTraces.ts';
-import { SpanNode } from '../../shared/wire/records.ts';
 import { startRecordService } from '../support/recordService.ts';
 import { waitingTracesInMemory } from '../support/waitingTracesInMemory.ts';
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
@@ -9,6 +8,7 @@ import { findKeys } from '../../shared/records/searchRecords.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/writes/datasetRows.ts';
 import { clickhouseRecordStore, readRecords } from '../../shared/stores/clickhouse/writes/recordStore.ts';
+import { recordKinds } from '../../shared/wire/recordKinds.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
 let tables: Awaited<ReturnType<typeof openRecordTables>>;

@@ -5,6 +5,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { deleteWithRecords } from '../../shared/projects/deletions.ts';
 import { createIngestLookup } from '../../shared/projects/openRun.ts';
 import { createRunLookup, type DeleteRecords, type RunRef } from '../../shared/projects/runs.ts';
+import { LogTracesIngestRequest } from '../../shared/recordSchemas/ingest.ts';
 import { type DeleteDeps, deleteRecords, type RecordEraser } from '../../shared/records/delete.ts';
 import { type Deleted, type ErasureDeps, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
@@ -31,7 +32,6 @@ import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
 import { postgresMetricsTestingRuns } from '../../shared/stores/postgres/metricsTestingRuns.ts';
 import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
 import { postgresDeletionRequests, postgresErasures } from '../../shared/stores/postgres/recordDeletions.ts';
-import { LogTracesIngestRequest } from '../../shared/wire/ingest.ts';
 import { openSeededDatabase } from './seedPostgres.ts';
 
 export type Eraser = RecordEraser & DeletedRecordDeps['store'];

@@ -8,7 +8,7 @@ import { endpoint, type Gate } from '../../api/route.ts';
 import { ByteShares } from '../../shared/concurrency/byteShares.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { LogTracesIngestRequest } from '../../shared/wire/ingest.ts';
+import { LogTracesIngestRequest } from '../../shared/recordSchemas/ingest.ts';
 import { ListScorersRequest } from '../../shared/wire/scorerLists.ts';
 import { type HttpService, serve } from '../support/http.ts';
 import { type RawConnection, rawConnection } from '../support/rawHttp.ts';

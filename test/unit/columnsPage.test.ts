@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { filterTypeOf, type RecordKind, recordKinds, spanKinds } from '../../shared/columns/columnDef.ts';
+import { filterTypeOf } from '../../shared/columns/columnDef.ts';
 import { datasetColumns } from '../../shared/columns/dataset.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { metricsTestingColumns } from '../../shared/records/metricsTestingColumns.ts';
 import { metricStatuses } from '../../shared/wire/metricResults.ts';
+import { type RecordKind, recordKinds, spanKinds } from '../../shared/wire/recordKinds.ts';
 import { OutputType } from '../../shared/wire/scorers.ts';
 
 /** The rows of the tables of a section, cell by cell. */

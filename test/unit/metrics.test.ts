@@ -3,7 +3,6 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { editDistance } from '../../shared/identifiers/editDistance.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { actionAdvancement } from '../../shared/metrics/actionAdvancement.ts';
@@ -42,6 +41,7 @@ import { scorerAsMetric } from '../../shared/scorers/scorerAsMetric.ts';
 import { rollUps } from '../../shared/scoring/rollUps.ts';
 import { scoredText } from '../../shared/scoring/scoredText.ts';
 import { percentile } from '../../shared/statistics/percentile.ts';
+import { recordKinds } from '../../shared/wire/recordKinds.ts';
 import type { RollUpMethod } from '../../shared/wire/scorers.ts';
 import { scoredRecord as record } from '../support/scoredRecord.ts';
 

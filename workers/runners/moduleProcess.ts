@@ -11,7 +11,7 @@ import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/expe
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext } from '../../shared/experiments/runRows.ts';
 import { parsedOrNothing } from '../../shared/json/parseJson.ts';
-import type { LoggedSpan } from '../../shared/wire/records.ts';
+import type { LoggedSpan } from '../../shared/recordSchemas/loggedRecords.ts';
 
 /** A row as a runner module gets it. */
 export interface ModuleRow {

@@ -5,7 +5,7 @@ import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts'
 import { type PromptTemplate, renderPrompt } from '../../shared/prompts/render.ts';
 import { type ModelAnswer, ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
 import { triesOf } from '../../shared/providers/triesOf.ts';
-import type { LoggedSpan } from '../../shared/wire/records.ts';
+import type { LoggedSpan } from '../../shared/recordSchemas/loggedRecords.ts';
 
 /**
  * Renders the template per row and sends it to a model through an integration. A failed call is the row's error, recorded with its span.

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { z } from 'zod';
-import type { IngestCountersResponse } from '../../../shared/wire/ingest.ts';
+import type { IngestCountersResponse } from '../../../shared/wire/ingestCounters.ts';
 import type { RetentionEffect, RetentionResponse } from '../../../shared/wire/retention.ts';
 import { queryClient, send } from './service.ts';
 

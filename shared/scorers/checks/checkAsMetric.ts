@@ -1,8 +1,8 @@
-import type { RecordKind } from '../../columns/columnDef.ts';
 import { RequestInvalid } from '../../errors/errors.ts';
 import type { Metric } from '../../metrics/metric.ts';
 import type { Check } from '../../wire/checks.ts';
 import { UNIT_RANGE } from '../../wire/metricScale.ts';
+import type { RecordKind } from '../../wire/recordKinds.ts';
 import type { Scorer } from '../scorer.ts';
 import { costCheck } from './costCheck.ts';
 import { embeddingCheck } from './embeddingCheck.ts';

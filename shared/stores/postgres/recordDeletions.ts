@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { recordKinds } from '../../columns/columnDef.ts';
 import type { DeletedRowDeps } from '../../experiments/withoutDeletedRows.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { DeletionRequest, DeletionRequests } from '../../records/delete.ts';
 import type { AttendedDeletion } from '../../records/deletionAttendance.ts';
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
+import { recordKinds } from '../../wire/recordKinds.ts';
 import type { Database } from './database.ts';
 import { NotedRuns, noteOutdatedSql } from './outdatedAggregates.ts';
 import { readRunStates, runStatesSql } from './runStates.ts';

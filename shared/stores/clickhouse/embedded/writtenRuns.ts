@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import type { Deleted } from '../../../records/eraseRecords.ts';
 import type { NewVersion } from '../../../records/recordStore.ts';
+import type { RecordKind } from '../../../wire/recordKinds.ts';
 import { timeParam } from '../binder.ts';
 import {
   asWritten,

@@ -1,6 +1,7 @@
-import { type ColumnDef, type RecordKind, recordKinds } from '../../../columns/columnDef.ts';
+import type { ColumnDef } from '../../../columns/columnDef.ts';
 import { type UsageMetric, WITHOUT_COST } from '../../../columns/systemMetrics.ts';
 import type { Expiry, RunRef } from '../../../projects/runs.ts';
+import { type RecordKind, recordKinds } from '../../../wire/recordKinds.ts';
 import { type Bind, TIME, timeParam } from '../binder.ts';
 import { byMerging, type NewestVersions, STALE_TABLE } from '../tables/newestVersions.ts';
 import { type Container, ownUsage, usageSql } from '../tables/usageSql.ts';

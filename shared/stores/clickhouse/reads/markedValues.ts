@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type RecordKind, recordKinds } from '../../../columns/columnDef.ts';
 import type { ValueState } from '../../../experiments/experiment.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import { type FileReads, filesOf, type KnownFiles } from '../../../records/fileReads.ts';
 import { valueKey } from '../../../scoring/metricValue.ts';
 import type { FreshRecord, LackingQuery, LackingTrace, MarkedValue, MarkStore } from '../../../scoring/scoring.ts';
+import { type RecordKind, recordKinds } from '../../../wire/recordKinds.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { type MetricRow, TAKEN_BACK } from '../tables/metricRow.ts';

@@ -1,4 +1,4 @@
-import { type ColumnDef, type RecordKind, recordKinds } from '../../../columns/columnDef.ts';
+import type { ColumnDef } from '../../../columns/columnDef.ts';
 import type { UsageMetric } from '../../../columns/systemMetrics.ts';
 import { begun } from '../../../concurrency/begun.ts';
 import { ServiceError } from '../../../errors/errors.ts';
@@ -13,6 +13,7 @@ import {
   type RecordQuery,
   type StoredReads,
 } from '../../../records/searchRecords.ts';
+import { type RecordKind, recordKinds } from '../../../wire/recordKinds.ts';
 import { Binder, TIME } from '../binder.ts';
 import { type ClickHouse, type ClickHouseRead, SHARED_CORES } from '../clickHouse.ts';
 import {

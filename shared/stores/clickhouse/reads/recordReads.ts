@@ -1,6 +1,6 @@
-import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { StoredRecord } from '../../../records/record.ts';
 import type { RecordKey, RecordRun, StoredMetric, StoredReads } from '../../../records/searchRecords.ts';
+import type { RecordKind } from '../../../wire/recordKinds.ts';
 import { Binder, TIME, timeParam } from '../binder.ts';
 import { type ClickHouse, threadsFor } from '../clickHouse.ts';
 import { HAS_VALUE, ofKindsSql, type Scope, scopeOf } from '../filters/columnSql.ts';

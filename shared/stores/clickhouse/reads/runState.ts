@@ -1,5 +1,5 @@
-import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { OfSorts, ReadRunState, RunState } from '../../../records/liveRecords.ts';
+import type { RecordKind } from '../../../wire/recordKinds.ts';
 import { Binder, timeOfColumn } from '../binder.ts';
 import { type ClickHouse, ONE_THREAD } from '../clickHouse.ts';
 import { scopeOf } from '../filters/columnSql.ts';

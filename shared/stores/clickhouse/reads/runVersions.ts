@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { RunRef } from '../../../projects/runs.ts';
+import type { RecordKind } from '../../../wire/recordKinds.ts';
 import { Binder, IN_RUN, runParams } from '../binder.ts';
 import { type ClickHouse, ONE_THREAD } from '../clickHouse.ts';
 import { scopeOf } from '../filters/columnSql.ts';

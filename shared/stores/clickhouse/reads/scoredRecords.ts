@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isSpanKind, recordKinds } from '../../../columns/columnDef.ts';
 import type { ScoredFile, ScoredRecord } from '../../../metrics/metric.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import { countedOf } from '../../../records/countedUsage.ts';
@@ -8,6 +7,7 @@ import { type FileReads, filesOf } from '../../../records/fileReads.ts';
 import { inOrder, inRunOrder, type SpanPlace } from '../../../records/spanOrder.ts';
 import type { RecordSize, RecordToScore, SpansRead } from '../../../scoring/recordToScore.ts';
 import { scoredText } from '../../../scoring/scoredText.ts';
+import { isSpanKind, recordKinds } from '../../../wire/recordKinds.ts';
 import type { FileMetadata } from '../../../wire/recordParts.ts';
 import { IN_RUN, runParams, timeOfColumn } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';

@@ -1,6 +1,6 @@
-import type { RecordKind } from '../../../columns/columnDef.ts';
-import { systemMetrics } from '../../../columns/systemMetrics.ts';
 import type { GraphRecord, GraphScore, TraceGraphReads } from '../../../records/traceGraph.ts';
+import type { RecordKind } from '../../../wire/recordKinds.ts';
+import { systemMetrics } from '../../../wire/systemCounts.ts';
 import { Binder, TIME, timeOfColumn, timeParam } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { HAS_VALUE, scopeOf } from '../filters/columnSql.ts';

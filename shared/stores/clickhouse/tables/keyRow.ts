@@ -1,5 +1,5 @@
-import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { RecordKey } from '../../../records/searchRecords.ts';
+import type { RecordKind } from '../../../wire/recordKinds.ts';
 import { timeOfColumn } from '../binder.ts';
 
 /** A row of id, created_at, type and trace_id. */

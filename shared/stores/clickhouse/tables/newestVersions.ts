@@ -1,5 +1,5 @@
-import type { RecordKind } from '../../../columns/columnDef.ts';
 import type { RunRef } from '../../../projects/runs.ts';
+import type { RecordKind } from '../../../wire/recordKinds.ts';
 import { IN_RUN, runParams } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 

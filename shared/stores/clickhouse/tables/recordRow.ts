@@ -1,11 +1,12 @@
 import { storedFields } from '../../../columns/recordFields.ts';
 import { isJsonColumn, recordTableColumns } from '../../../columns/recordTableColumns.ts';
-import { hasOwnColumn, metricsTableColumns, systemMetrics } from '../../../columns/systemMetrics.ts';
+import { hasOwnColumn, metricsTableColumns } from '../../../columns/systemMetrics.ts';
 import { parseJson } from '../../../json/parseJson.ts';
 import { templateOf } from '../../../json/templateOf.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import type { StoredRecord } from '../../../records/record.ts';
 import type { NewVersion } from '../../../records/recordStore.ts';
+import { systemMetrics } from '../../../wire/systemCounts.ts';
 import { timeOfColumn } from '../binder.ts';
 import type { NativeBlock } from './nativeBlock.ts';
 import { blankShortColumns, CachedColumns, isLongText, selectedForRead, shortColumnsCache } from './shortColumnsCache.ts';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { RecordKind } from '../../../columns/columnDef.ts';
 import { newId } from '../../../identifiers/ids.ts';
 import { parseJson } from '../../../json/parseJson.ts';
 import { noAggregates } from '../../../metrics/aggregate.ts';
@@ -7,6 +6,7 @@ import type { RunRef } from '../../../projects/runs.ts';
 import type { MetricValueStore, StoredMetricValue } from '../../../records/metricValues.ts';
 import type { MetricValue } from '../../../records/recordStore.ts';
 import type { MetricResult, MetricStatus } from '../../../wire/metricResults.ts';
+import type { RecordKind } from '../../../wire/recordKinds.ts';
 import { timeOf } from '../../../wire/time.ts';
 import { IN_RUN, numberParam, runParams, timeOfColumn } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';

@@ -1,6 +1,6 @@
-import { isSpanKind } from '../../../columns/columnDef.ts';
 import type { StoredRecord } from '../../../records/record.ts';
 import type { NewKey, NewRows, NewVersion } from '../../../records/recordStore.ts';
+import { isSpanKind } from '../../../wire/recordKinds.ts';
 
 /** Returns the rows of a write that the members of traces get: of new places, and of what spans use. */
 export const newMembers = ({ keys, records }: Pick<NewRows, 'keys' | 'records'>): NewKey[] => [

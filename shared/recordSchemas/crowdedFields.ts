@@ -1,4 +1,4 @@
-import { isObject } from './isObject.ts';
+import { isObject } from '../wire/isObject.ts';
 
 /**
  * Values that are looked at one by one in one field of a record, and in all large fields of a request whose records do not fit as they are. Each is

@@ -1,15 +1,24 @@
 import { z } from 'zod';
-import { atFirstProblem } from './atFirstProblem.ts';
-import { documentedAs, readBy, Uuid } from './common.ts';
+import { atFirstProblem } from '../wire/atFirstProblem.ts';
+import { documentedAs, readBy, Uuid } from '../wire/common.ts';
+import { type Fields as AnyFields, isObject } from '../wire/isObject.ts';
+import { ProjectParams } from '../wire/projects.ts';
+import {
+  Int32,
+  jsonProblem,
+  LoggedLlmMetrics,
+  LoggedMetrics,
+  StepInput,
+  StepOutput,
+  Text,
+  TextMap,
+} from '../wire/recordParts.ts';
+import { RunSelector } from '../wire/recordSearch.ts';
+import { textOf } from '../wire/textOf.ts';
 import { FieldBudget, fieldSizes, isCrowded } from './crowdedFields.ts';
-import { type Fields as AnyFields, isObject } from './isObject.ts';
+import { LoggedSpan, LoggedTrace, SpanNode, TraceNode } from './loggedRecords.ts';
 import { KeptValues, mendFields, truthOf } from './mendFields.ts';
 import { type MendedRecord, mendRecord } from './mendRecord.ts';
-import { ProjectParams } from './projects.ts';
-import { Int32, jsonProblem, LoggedLlmMetrics, LoggedMetrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
-import { RunSelector } from './recordSearch.ts';
-import { LoggedSpan, LoggedTrace, SpanNode, TraceNode } from './records.ts';
-import { textOf } from './textOf.ts';
 
 /** Spans nest this deep in answers, which common JSON readers must take: deeper ones of a request stand beside the span above them. */
 export const MAX_SPAN_DEPTH = 256;
@@ -318,28 +327,3 @@ export const SessionCreateResponse = z
     external_id: z.string().nullable(),
   })
   .meta({ id: 'SessionCreateResponse' });
-
-const tally = z.number().int();
-export const IngestCountersResponse = z
-  .object({
-    project_id: z.string(),
-    /** Records of requests that could be read: the sum of the next four. */
-    accepted_records: tally,
-    stored_records: tally,
-    /** Updates of records that had not come. */
-    held_records: tally,
-    rejected_records: tally,
-    records_under_way: tally,
-    /** Updates of the project that wait for their records at this moment, and the most that may; and how many were dropped. */
-    held_updates: z.object({ updates: tally, updates_limit: tally, bytes: tally, bytes_limit: tally, dropped: tally }),
-    process: z.object({
-      /** Requests refused with 429 or 503 before their records were known. */
-      refused_requests: tally,
-      /** Held by requests that are not answered yet, and the most that may be. */
-      bytes_under_way: tally,
-      bytes_limit: tally,
-      /** Bytes among those that wait to be written or are being written. */
-      bytes_waiting: tally,
-    }),
-  })
-  .meta({ id: 'IngestCountersResponse' });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { RecordKind } from '../columns/columnDef.ts';
 import { answeredRecord, requiredFields } from '../columns/recordFields.ts';
-import { Uuid } from './common.ts';
+import { Uuid } from '../wire/common.ts';
+import type { RecordKind } from '../wire/recordKinds.ts';
+import { recordPageFields } from '../wire/recordSearch.ts';
 
 // Records as the service answers them: three families (search, single read with children, partial search) over the same eight kinds.
 
@@ -56,6 +57,13 @@ export const PartialRecord = z.discriminatedUnion('type', [
   named(control.partial().required({ type: true }), 'PartialExtendedControlSpanRecord'),
 ]);
 export type PartialRecord = z.output<typeof PartialRecord>;
+
+export const LogRecordsQueryResponse = z
+  .object({ ...recordPageFields, records: z.array(ExtendedRecord) })
+  .meta({ id: 'LogRecordsQueryResponse' });
+export const LogRecordsPartialQueryResponse = z
+  .object({ ...recordPageFields, records: z.array(PartialRecord) })
+  .meta({ id: 'LogRecordsPartialQueryResponse' });
 
 const withSpans = <S extends z.ZodRawShape>(schema: z.ZodObject<S>, id: string) =>
   schema.extend({ spans: z.array(z.lazy((): z.ZodType => StoredSpan)) }).meta({ id });

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import type { ColumnDataType } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
-import { systemMetricNames } from '../columns/systemMetrics.ts';
-import { atFirstProblem } from './atFirstProblem.ts';
-import { isExact } from './exactNumber.ts';
-import { type Fields, isObject } from './isObject.ts';
-import { plainValue, withFieldsInMetadata } from './loggedDocuments.ts';
-import { type MessageRole, messageRole } from './messageRoles.ts';
-import { numberOf } from './numberOf.ts';
-import { ContentParts, ControlResult, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from './recordParts.ts';
-import { systemCounts } from './systemCounts.ts';
-import { textOf } from './textOf.ts';
-import { canonicalTime } from './time.ts';
+import { atFirstProblem } from '../wire/atFirstProblem.ts';
+import { isExact } from '../wire/exactNumber.ts';
+import { type Fields, isObject } from '../wire/isObject.ts';
+import { plainValue, withFieldsInMetadata } from '../wire/loggedDocuments.ts';
+import { type MessageRole, messageRole } from '../wire/messageRoles.ts';
+import { numberOf } from '../wire/numberOf.ts';
+import { ContentParts, ControlResult, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from '../wire/recordParts.ts';
+import { systemCounts, systemMetricNames } from '../wire/systemCounts.ts';
+import { textOf } from '../wire/textOf.ts';
+import { canonicalTime } from '../wire/time.ts';
 
 /** Notes what a value was before it was changed to fit: a text under its path, such as `input.0.role`. */
 type Keep = (path: string, value: unknown) => void;

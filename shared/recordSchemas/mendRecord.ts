@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { type LoggedKind, spanKinds } from '../columns/columnDef.ts';
 import { loggedRecord } from '../columns/recordFields.ts';
-import { type Fields, isObject } from './isObject.ts';
+import { type Fields, isObject } from '../wire/isObject.ts';
+import { type LoggedKind, spanKinds } from '../wire/recordKinds.ts';
+import { textOf } from '../wire/textOf.ts';
 import { KeptValues, mendFields } from './mendFields.ts';
-import { textOf } from './textOf.ts';
 
 export interface MendedRecord {
   /** Fields of the schema of the record. */
