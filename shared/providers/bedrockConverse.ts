@@ -30,7 +30,7 @@ export const converse: ChatProtocol = {
       choices: [
         {
           message: {
-            content: content.map(({ text }) => textIn(text) ?? '').join(''),
+            content: content.map(textOf).join(''),
             ...(reasoning !== '' && { reasoning_content: reasoning }),
             tool_calls: content.flatMap(({ toolUse }) =>
               isObject(toolUse)
@@ -189,6 +189,13 @@ const FINISH_REASONS: Readonly<Record<string, string>> = {
 };
 
 const finishReason = (reason: unknown): unknown => (typeof reason === 'string' ? (FINISH_REASONS[reason] ?? reason) : undefined);
+
+/** The text of a block; one that cites documents has it in pieces. */
+const textOf = ({ text, citationsContent }: Fields): string =>
+  textIn(text) ??
+  objectsIn(fieldsOf(citationsContent).content)
+    .map((piece) => textIn(piece.text) ?? '')
+    .join('');
 
 const reasoningIn = (said: unknown): string => textIn(fieldsOf(said).text) ?? '';
 

@@ -56,7 +56,9 @@ export function textsOf(message: Fields): { text: string; refusal: string | unde
     textIn(message.thinking) ??
     detailsText(message.reasoning_details);
   const reasoning = [beside ?? '', ...content.reasoning].filter((part) => part !== '');
-  return { text: content.text, refusal: textIn(message.refusal), reasoning };
+  // What a model speaks is written beside it.
+  const text = content.text === '' ? (textIn(fieldsOf(message.audio).transcript) ?? '') : content.text;
+  return { text, refusal: textIn(message.refusal), reasoning };
 }
 
 const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
@@ -112,10 +114,10 @@ function withoutThoughts(content: string, finishReason: unknown): { text: string
   return { text: content };
 }
 
-/** Entries of `logprobs` of a choice, or of a piece of one: `content` of chats, `token_logprobs` of completions. */
+/** Entries of `logprobs` of a choice, or of a piece of one: `content` or `refusal` of chats, `token_logprobs` of completions. */
 export function logProbabilityEntries(logprobs: unknown): readonly unknown[] {
-  const { content, token_logprobs } = fieldsOf(logprobs);
-  return [content, token_logprobs].find(Array.isArray) ?? [];
+  const { content, refusal, token_logprobs } = fieldsOf(logprobs);
+  return [content, refusal, token_logprobs].find(Array.isArray) ?? [];
 }
 
 /** Those of the tokens of the answer; undefined where one of them is not said. */
@@ -165,25 +167,27 @@ function readToolCalls({ tool_calls, function_call }: Fields): ToolCall[] {
 /** Token counts under the names that endpoints give them. Not a count is unknown, never 0. */
 function readUsage(given: unknown): Partial<HandlerAnswer> {
   const usage = fieldsOf(given);
-  const input = fieldsOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
+  const input = fieldsOf(usage.prompt_tokens_details ?? usage.input_tokens_details ?? usage.prompt_token_details);
   const output = fieldsOf(usage.completion_tokens_details ?? usage.output_tokens_details);
-  const ofPrompt = firstCount(usage.prompt_tokens, usage.promptTokens, usage.promptTokenCount, usage.prompt_token_count);
+  const ofGemini = sum(firstCount(usage.promptTokenCount), firstCount(usage.toolUsePromptTokenCount));
+  const ofPrompt = firstCount(usage.prompt_tokens, usage.promptTokens, ofGemini, usage.prompt_token_count);
   const ofInput = firstCount(usage.input_tokens, usage.inputTokens, usage.input_token_count);
   const read = firstCount(
     ...[input.cached_tokens, usage.prompt_cache_hit_tokens, usage.cache_read_input_tokens, usage.cached_tokens],
-    usage.cachedContentTokenCount,
+    ...[usage.num_cached_tokens, usage.cachedContentTokenCount],
   );
   const written = firstCount(input.cache_write_tokens, input.cache_creation_tokens, usage.cache_creation_input_tokens);
   // Anthropic's own counts leave out what was read from its cache or written to it.
   const isBeside = ofPrompt === undefined && ('cache_read_input_tokens' in usage || 'cache_creation_input_tokens' in usage);
   const counted = isBeside && ofInput !== undefined ? ofInput + (read ?? 0) + (written ?? 0) : (ofPrompt ?? ofInput);
-  const thoughts = firstCount(output.reasoning_tokens, usage.reasoning_tokens, usage.thoughtsTokenCount);
-  const candidates = firstCount(usage.candidatesTokenCount);
-  const generated = firstCount(
-    ...[usage.completion_tokens, usage.completionTokens, usage.output_tokens, usage.outputTokens, usage.generated_tokens],
-    candidates === undefined ? undefined : candidates + (thoughts ?? 0),
-  );
+  const thoughts = firstCount(output.reasoning_tokens, output.thinking_tokens, usage.reasoning_tokens, usage.thoughtsTokenCount);
   const total = firstCount(usage.total_tokens, usage.totalTokens, usage.totalTokenCount);
+  const said = firstCount(
+    ...[usage.completion_tokens, usage.completionTokens, usage.output_tokens, usage.outputTokens, usage.generated_tokens],
+  );
+  // xAI counts thoughts beside the output, as its total says: https://docs.x.ai/docs/key-information/consumption-and-rate-limits
+  const areBeside = thoughts !== undefined && total !== undefined && sum(counted, said, thoughts) === total;
+  const generated = areBeside ? sum(said, thoughts) : (said ?? sum(firstCount(usage.candidatesTokenCount), thoughts));
   const inputTokens = counted ?? difference(total, generated);
   const outputTokens = generated ?? difference(total, counted);
   return {
@@ -198,6 +202,10 @@ function readUsage(given: unknown): Partial<HandlerAnswer> {
 
 const difference = (total: number | undefined, part: number | undefined): number | undefined =>
   total === undefined || part === undefined || part > total ? undefined : total - part;
+
+/** Adds what is counted to the first count, without which there is no sum. */
+const sum = (first: number | undefined, ...others: (number | undefined)[]): number | undefined =>
+  first === undefined ? undefined : others.reduce<number>((all, one) => all + (one ?? 0), first);
 
 function firstCount(...values: readonly unknown[]): number | undefined {
   for (const value of values) {

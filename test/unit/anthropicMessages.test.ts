@@ -299,6 +299,11 @@ describe('an answer', () => {
       gives([text('a')], { usage: { ...usage, cache_creation_input_tokens: null, cache_read_input_tokens: null } }),
       { inputTokens: 12, cachedInputTokens: null },
     ],
+    [
+      'tokens of thought',
+      gives([text('a')], { usage: { ...usage, output_tokens_details: { thinking_tokens: 2 } } }),
+      { outputTokens: 3, reasoningTokens: 2 },
+    ],
     ['arguments as a text', gives([{ type: 'tool_use', id: 1, name: 'add', input: '{"a":2}' }]), { text: '' }],
     [
       'the form of OpenAI, from a gateway',

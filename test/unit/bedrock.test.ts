@@ -325,6 +325,11 @@ describe('an answer', () => {
   test.each([
     ['no content', converses([]), { text: '', finishReason: 'stop', inputTokens: 12 }],
     ['content that is null', converses(null), { text: '' }],
+    [
+      'a text that cites documents',
+      converses([{ text: 'so: ' }, { citationsContent: { content: [{ text: 'fo' }, { text: 'ur' }], citations: [] } }]),
+      { text: 'so: four' },
+    ],
     ['no counts', converses([{ text: 'a' }], { usage: undefined }), { text: 'a', inputTokens: null, outputTokens: null }],
     ['a guardrail', converses([{ text: 'Sorry.' }], { stopReason: 'guardrail_intervened' }), { finishReason: 'content_filter' }],
     [

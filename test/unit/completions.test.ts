@@ -87,6 +87,17 @@ describe('what was paid for is read', () => {
     expect(await ask()).toMatchObject({ text: 'I cannot help with that.', refusal: 'I cannot help with that.' });
   });
 
+  test('a refusal has log probabilities as an answer has', async () => {
+    const logprobs = { content: null, refusal: [{ token: 'I', logprob: -0.5 }] };
+    endpoint.next(completes({ content: null, refusal: 'I will not.' }, {}, { logprobs }));
+    expect((await ask({ wantsLogProbabilities: true })).logProbabilities).toEqual([-0.5]);
+  });
+
+  test('what is spoken is read from its transcript', async () => {
+    endpoint.next(completes({ role: 'assistant', content: null, audio: { id: 'a', data: 'AAAA', transcript: 'four' } }));
+    expect(await ask()).toMatchObject({ text: 'four', message: { content: 'four' } });
+  });
+
   const none = { inputTokens: null, outputTokens: null, totalTokens: null, cachedInputTokens: null, costUsd: null };
   test.each([
     ['texts', { prompt_tokens: '12', completion_tokens: '3' }, { inputTokens: 12, outputTokens: 3, totalTokens: 15 }],
@@ -113,6 +124,21 @@ describe('what was paid for is read', () => {
       'reasoning',
       { prompt_tokens: 12, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 6 } },
       { outputTokens: 9, reasoningTokens: 6 },
+    ],
+    [
+      "xAI's reasoning, which its output leaves out",
+      { prompt_tokens: 12, completion_tokens: 2, total_tokens: 331, completion_tokens_details: { reasoning_tokens: 317 } },
+      { inputTokens: 12, outputTokens: 319, reasoningTokens: 317, totalTokens: 331 },
+    ],
+    [
+      "Mistral's cache",
+      { prompt_tokens: 12, completion_tokens: 3, num_cached_tokens: 8 },
+      { inputTokens: 12, cachedInputTokens: 8 },
+    ],
+    [
+      'a cache under another name',
+      { prompt_tokens: 12, completion_tokens: 3, prompt_token_details: { cached_tokens: 8 } },
+      { inputTokens: 12, cachedInputTokens: 8 },
     ],
   ])('usage that is %s', async (_what, usage, expected) => {
     endpoint.next(completes({ role: 'assistant', content: 'four' }, { usage }));

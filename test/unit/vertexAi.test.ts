@@ -252,6 +252,11 @@ describe('an answer', () => {
       { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } },
       { text: '', finishReason: 'content_filter', inputTokens: 9 },
     ],
+    [
+      'tokens that the use of a tool put in',
+      gives([{ text: 'a' }], {}, { usageMetadata: { ...usageMetadata, toolUsePromptTokenCount: 20, totalTokenCount: 35 } }),
+      { inputTokens: 32, outputTokens: 3 },
+    ],
     ['no counts', gives([{ text: 'a' }], {}, { usageMetadata: undefined }), { text: 'a', inputTokens: null, outputTokens: null }],
   ])('with %s is kept', async (_what, answer, expected) => {
     endpoint.next(fails(200, answer));
