@@ -183,20 +183,32 @@ module.exports = {
     rule(
       'providers-know-no-price',
       'The prices of calls are a port of the caller of models.',
-      { path: '^shared/providers/' },
+      { path: '^shared/(providers|integrations|modelCalls)/' },
       { path: '^shared/prices/' },
+    ),
+    rule(
+      'providers-know-no-integration',
+      'How a provider is spoken to does not depend on what is stored. Integrations keep its settings, and model calls go through them.',
+      { path: '^shared/(providers|outbound)/' },
+      { path: '^shared/(integrations|modelCalls)/' },
+    ),
+    rule(
+      'integrations-know-no-call',
+      'What is stored is read by whoever calls a model.',
+      { path: '^shared/integrations/' },
+      { path: '^shared/modelCalls/' },
     ),
 
     rule(
       'metrics-know-no-provider',
       'A metric gets `complete` handed in.',
       { path: '^shared/metrics/' },
-      { path: '^shared/(providers|stores)/' },
+      { path: '^shared/(providers|integrations|modelCalls|stores)/' },
     ),
     rule(
       'providers-know-no-metric',
       'A provider is used by any caller.',
-      { path: '^shared/providers/' },
+      { path: '^shared/(providers|integrations|modelCalls)/' },
       { path: '^shared/(metrics|stores)/' },
     ),
 

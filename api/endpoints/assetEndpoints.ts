@@ -1,6 +1,6 @@
 import type { Domain } from '../../shared/assemble.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { databricksTables } from '../../shared/providers/databricksTables.ts';
+import { databricksTables } from '../../shared/integrations/databricksTables.ts';
 import { clickhouseIntegrationCosts } from '../../shared/stores/clickhouse/reads/integrationCosts.ts';
 import { recordsToCopy } from '../../shared/stores/clickhouse/reads/recordsToCopy.ts';
 import { postgresPresetVersions } from '../../shared/stores/postgres/presetVersions.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
+import type { DatabricksTables } from '../../shared/integrations/databricksTables.ts';
 import { findByProvider, toRecord } from '../../shared/integrations/describe.ts';
 import type { Integration } from '../../shared/integrations/integration.ts';
 import { type SaveDeps, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
-import type { DatabricksTables } from '../../shared/providers/databricksTables.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
 import { IntegrationDB } from '../../shared/wire/integrations.ts';
 import { type Endpoint, endpoint } from '../route.ts';

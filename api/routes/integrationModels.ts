@@ -1,8 +1,8 @@
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { type Integration, type IntegrationStore, usableBy } from '../../shared/integrations/integration.ts';
-import { modelsOf } from '../../shared/providers/models.ts';
-import { recommendedOf, supportedRecommendations } from '../../shared/providers/recommendedModels.ts';
+import { modelsOf } from '../../shared/modelCalls/models.ts';
+import { recommendedOf, supportedRecommendations } from '../../shared/modelCalls/recommendedModels.ts';
 import type { ScoringStore } from '../../shared/scoring/scoring.ts';
 import {
   IntegrationModels,

@@ -15,11 +15,11 @@ import {
 import { type Integration, type IntegrationStore, providerNames } from '../../shared/integrations/integration.ts';
 import { type SaveDeps, saveCustomIntegration, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
 import { openSecrets } from '../../shared/integrations/sealing.ts';
+import type { ModelCaller } from '../../shared/modelCalls/modelCall.ts';
+import { testCall } from '../../shared/modelCalls/testCall.ts';
 import type { Prices } from '../../shared/prices/openPrices.ts';
 import { pricesBody, pricesFrom } from '../../shared/prices/ownPrices.ts';
 import { tokenProviders } from '../../shared/providers/index.ts';
-import type { ModelCaller } from '../../shared/providers/modelCall.ts';
-import { testCall } from '../../shared/providers/testCall.ts';
 import { CallLimitsBody } from '../../shared/wire/callLimits.ts';
 import { AnyJson, NoQuery } from '../../shared/wire/common.ts';
 import { IntegrationPrices } from '../../shared/wire/integrationPrices.ts';

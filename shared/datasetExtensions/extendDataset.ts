@@ -4,7 +4,7 @@ import { rowPages } from '../datasets/rowStore.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { mayPass } from '../experiments/untilStored.ts';
 import { derivedId } from '../identifiers/ids.ts';
-import { type ModelCall, ModelCallError, type ModelCaller } from '../providers/modelCall.ts';
+import { type ModelCall, ModelCallError, type ModelCaller } from '../modelCalls/modelCall.ts';
 import type { Extension, ExtensionStore, GeneratedRow } from './extension.ts';
 import { type Batch, messagesFor, nextBatch, TYPE_COLUMN } from './nextBatch.ts';
 import { parseRows } from './parseRows.ts';

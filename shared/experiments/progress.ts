@@ -1,6 +1,6 @@
 import type { ProgressBoard, RunWait, RunWaits } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors/errors.ts';
-import type { ModelCaller } from '../providers/modelCall.ts';
+import type { ModelCaller } from '../modelCalls/modelCall.ts';
 import type { Notices } from './callerRows.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
 import type { Experiment, ExperimentStore } from './experimentStore.ts';

@@ -1,10 +1,10 @@
 import type { Datasets } from '../datasets/openDatasets.ts';
 import { RequestInvalid } from '../errors/errors.ts';
-import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts';
+import type { ModelCaller } from '../modelCalls/modelCall.ts';
+import { type OutboundGuard, OutboundRefused } from '../outbound/outbound.ts';
 import { checkPaths } from '../prompts/checkPaths.ts';
 import { findPromptVersion, type PromptStore } from '../prompts/prompts.ts';
 import { checkPrompt } from '../prompts/render.ts';
-import type { ModelCaller } from '../providers/modelCall.ts';
 import type { MetricValueStore } from '../records/metricValues.ts';
 import { modelsOfUser, mustHaveJudges } from '../scorers/judge.ts';
 import type { Scorers } from '../scorers/openScorers.ts';

@@ -2,14 +2,16 @@ import { z } from 'zod';
 import { mayOnAsset, type ProjectRole } from '../accounts/permissions.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { parseJson } from '../json/parseJson.ts';
+import type { CustomConfig } from '../providers/custom.ts';
 import { findTokenProvider, tokenProviders } from '../providers/index.ts';
+import type { Secrets } from '../providers/provider.ts';
 import {
   type CustomIntegrationDefinition,
   CustomSettings,
   type IntegrationProvider,
   settingsIdentity,
 } from '../wire/integrations.ts';
-import type { CustomConfig, Integration, IntegrationStore, Secrets } from './integration.ts';
+import type { Integration, IntegrationStore } from './integration.ts';
 
 /** Settings of a provider's integration without secrets, by `provider`. */
 export const ProviderSettings = z.discriminatedUnion('provider', [

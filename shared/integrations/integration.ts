@@ -1,39 +1,8 @@
 import { z } from 'zod';
 import type { CallLimits } from '../coordination/coordination.ts';
+import { CustomConfig } from '../providers/custom.ts';
 import { tokenProviders } from '../providers/index.ts';
-import { AuthenticationType, RunParameter } from '../wire/integrations.ts';
-
-/** A model of a custom integration. Its parameters come from a built-in model, from a list, or from the default set. */
-const CustomModel = z.object({
-  name: z.string(),
-  alias: z.string().nullable(),
-  basedOn: z.string().nullable(),
-  supportedParameters: z.array(RunParameter).nullable(),
-});
-export type CustomModel = z.output<typeof CustomModel>;
-
-const CustomConfig = z.object({
-  authenticationType: AuthenticationType,
-  endpoint: z.string(),
-  /** Null where none was given: the endpoint takes whatever model name is asked for. */
-  models: z.array(CustomModel).nullable(),
-  /** True when the models came from the deprecated list of names. */
-  isLegacyFormat: z.boolean(),
-  defaultModel: z.string().nullable(),
-  authenticationScope: z.string().nullable(),
-  oauth2TokenUrl: z.string().nullable(),
-  apiKeyHeader: z.string().nullable(),
-  handler: z.object({ fileName: z.string(), className: z.string() }).nullable(),
-  /** Header names by `job_id`, `user_id`, `project_id`, `run_id`. */
-  headerMapping: z.record(z.string(), z.string()).nullable(),
-  multiModal: z.object({ maxFiles: z.number().nullable(), maxFileSizeBytes: z.number().nullable() }).nullable(),
-});
-export type CustomConfig = z.output<typeof CustomConfig>;
-
-const secretFields = ['token', 'apiKeyValue', 'headers', 'initKwargs', 'bucketToken'] as const;
-/** `headers` and `initKwargs` are sealed as JSON text. */
-export type SecretField = (typeof secretFields)[number];
-export type Secrets = Partial<Record<SecretField, string>>;
+import { type Secrets, secretFields } from '../providers/provider.ts';
 
 /** The stored settings of an integration beside its identity. */
 export const IntegrationContent = z.discriminatedUnion('provider', [

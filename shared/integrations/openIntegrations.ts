@@ -1,5 +1,6 @@
-import type { Integration, IntegrationStore, Secrets } from './integration.ts';
-import { createOutboundGuard, type OutboundGuard, type OutboundRules } from './outbound.ts';
+import { createOutboundGuard, type OutboundGuard, type OutboundRules } from '../outbound/outbound.ts';
+import type { Secrets } from '../providers/provider.ts';
+import type { Integration, IntegrationStore } from './integration.ts';
 import { openSecrets } from './sealing.ts';
 import { type KeyRing, openKeyRing } from './secrets.ts';
 

@@ -1,17 +1,11 @@
 import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
+import { OutboundRefused } from '../outbound/outbound.ts';
 import { closestBuiltinModels, findBuiltinModel } from '../providers/builtinModels.ts';
+import type { CustomConfig, CustomModel } from '../providers/custom.ts';
 import { findTokenProvider } from '../providers/index.ts';
+import type { SecretField, Secrets } from '../providers/provider.ts';
 import type { CustomIntegrationCreate } from '../wire/integrations.ts';
-import type {
-  CustomConfig,
-  CustomModel,
-  Integration,
-  IntegrationContent,
-  IntegrationStore,
-  SecretField,
-  Secrets,
-} from './integration.ts';
-import { OutboundRefused } from './outbound.ts';
+import type { Integration, IntegrationContent, IntegrationStore } from './integration.ts';
 import { sealSecrets } from './sealing.ts';
 import type { KeyRing } from './secrets.ts';
 

@@ -1,4 +1,5 @@
-import type { Integration, IntegrationStore, SecretField, Secrets } from './integration.ts';
+import type { SecretField, Secrets } from '../providers/provider.ts';
+import type { Integration, IntegrationStore } from './integration.ts';
 import type { KeyRing } from './secrets.ts';
 
 /** The associated data of a sealed secret: ties it to its integration and field. */

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { ServiceError } from '../errors/errors.ts';
 import { newId } from '../identifiers/ids.ts';
+import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from '../modelCalls/modelCall.ts';
 import type { LogStreamStore } from '../projects/projectStore.ts';
-import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from '../providers/modelCall.ts';
 import { ingestTraces } from '../records/ingest.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
 import type { PlaygroundEvent, PlaygroundFailed, PlaygroundMessage, PlaygroundOutcome } from '../wire/playground.ts';

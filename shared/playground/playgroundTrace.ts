@@ -1,5 +1,5 @@
-import type { Attempt, ModelAnswer } from '../providers/modelCall.ts';
-import { triesOf } from '../providers/triesOf.ts';
+import type { Attempt, ModelAnswer } from '../modelCalls/modelCall.ts';
+import { triesOf } from '../modelCalls/triesOf.ts';
 import { LoggedTraces } from '../recordSchemas/ingest.ts';
 import type { PreparedCall } from './playgroundCall.ts';
 

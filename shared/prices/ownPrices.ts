@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { RequestInvalid } from '../errors/errors.ts';
 import { customFirst, type Integration, type OwnPrice } from '../integrations/integration.ts';
+import { spelledAs } from '../modelCalls/models.ts';
 import { modelKey } from '../providers/findModel.ts';
-import { spelledAs } from '../providers/models.ts';
 import type { IntegrationPrice, IntegrationPrices } from '../wire/integrationPrices.ts';
 import type { Rate, Rates } from './rates.ts';
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { RequestInvalid } from '../errors/errors.ts';
-import type { Secrets } from '../integrations/integration.ts';
 import {
   AuthenticationScope,
   HeaderMapping,
@@ -11,6 +10,7 @@ import {
   TokenOrCredentials,
   Url,
 } from '../wire/integrations.ts';
+import type { Secrets } from './provider.ts';
 import { type Authentication, type Connection, contextHeadersOf } from './provider.ts';
 
 /** Settings of a provider that is reached at an address of the user's own: a gateway, or a resource in a cloud. */

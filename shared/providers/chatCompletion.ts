@@ -1,5 +1,5 @@
-import { headersOf, type OutboundGuard, type OutboundRequest, type OutboundStream } from '../integrations/outbound.ts';
 import { parsedOrNothing } from '../json/parseJson.ts';
+import { headersOf, type OutboundGuard, type OutboundRequest, type OutboundStream } from '../outbound/outbound.ts';
 import { type Fields, isObject } from '../wire/isObject.ts';
 import type { ChatProtocol } from './chatProtocol.ts';
 import type { ComingCompletion } from './comingCompletion.ts';

@@ -33,3 +33,11 @@ export function toProtocol({ role, content, name, tool_calls, tool_call_id }: Ch
     ...(tool_call_id != null && { tool_call_id }),
   };
 }
+
+/** A piece of an answer as it came. Texts may be empty. */
+export interface AnswerPiece {
+  text: string;
+  reasoning: string;
+  /** Pieces with one index are one call; their arguments are to be joined. */
+  toolCalls: { index: number; id?: string; name?: string; arguments: string }[];
+}

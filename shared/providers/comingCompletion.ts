@@ -1,8 +1,8 @@
 import { parsedOrNothing } from '../json/parseJson.ts';
 import { type Fields, isObject } from '../wire/isObject.ts';
+import type { AnswerPiece } from './chatMessage.ts';
 import type { EventData } from './eventData.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
-import type { AnswerPiece } from './modelCall.ts';
 import { logProbabilityEntries, readCompletion, textsOf } from './readCompletion.ts';
 import { holdsError } from './readError.ts';
 

@@ -1,8 +1,20 @@
 import { STATUS_CODES } from 'node:http';
-import { OutboundRefused } from '../integrations/outbound.ts';
+import { OutboundRefused } from '../outbound/outbound.ts';
 import { retryAfterMs } from '../wire/retryAfter.ts';
-import type { AttemptOutcome } from './modelCall.ts';
 import { readError } from './readError.ts';
+
+/** How one try of a call ends. */
+export type AttemptOutcome =
+  | 'ok'
+  | 'rate_limited'
+  | 'http_error'
+  | 'unauthorized'
+  | 'timeout'
+  | 'connection_error'
+  | 'malformed_answer'
+  | 'refused'
+  | 'handler_error'
+  | 'cancelled';
 
 /** "Site is overloaded", as Anthropic and others answer; no registered status. */
 const OVERLOADED = 529;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { headersOf, type OutboundGuard } from '../integrations/outbound.ts';
+import { headersOf, type OutboundGuard } from '../outbound/outbound.ts';
 import type { ChatMessage, ContentPart } from './chatMessage.ts';
 import { type InlineFile, readParts } from './chatParts.ts';
 import { connectionFailure, httpFailure } from './failures.ts';

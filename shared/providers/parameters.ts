@@ -1,8 +1,15 @@
 import type { RunParameter } from '../wire/integrations.ts';
-import type { CallableModel } from './models.ts';
+import type { ParameterMap } from './modelFamily.ts';
 
 /** Run settings as stored: wire names, all optional; unknown keys and null values are ignored. */
 export type ModelSettings = Readonly<Record<string, unknown>>;
+
+/** What a model takes. */
+export interface ModelParameters {
+  parameters: ParameterMap;
+  /** True when the integration lists the parameters itself: then each is sent whatever its value. */
+  parametersAreListed: boolean;
+}
 
 /** Values that say what a model does anyway. Leaving them out keeps endpoints working that do not know the field. */
 const neutral: Partial<Record<RunParameter, unknown>> = {
@@ -28,10 +35,7 @@ const filledIn: Partial<Record<RunParameter, unknown>> = {
 const ours: ReadonlySet<string> = new Set(['model_alias', 'known_models', 'include_reasoning']);
 
 /** Settings that the model is not sent although they were asked for: it does not take them, or there are no such settings. */
-export const unsentSettings = (
-  model: Pick<CallableModel, 'parameters' | 'parametersAreListed'>,
-  settings: ModelSettings,
-): string[] =>
+export const unsentSettings = (model: ModelParameters, settings: ModelSettings): string[] =>
   Object.entries(settings)
     .filter(([name, value]) => isAsked(name, value) && !(name in model.parameters) && !ours.has(name) && !notInBody.has(name))
     .map(([name]) => name)
@@ -46,11 +50,7 @@ function isAsked(name: string, value: unknown): boolean {
 const notInBody: ReadonlySet<string> = new Set<RunParameter>(['model', 'api_version', 'deployment_name']);
 
 /** The fields of a chat completion request that stand for `settings`: only those the model takes, under its names for them. @param areFilledIn whether the settings hold the interface's defaults */
-export function requestParameters(
-  model: Pick<CallableModel, 'parameters' | 'parametersAreListed'>,
-  settings: ModelSettings,
-  areFilledIn = false,
-): Record<string, unknown> {
+export function requestParameters(model: ModelParameters, settings: ModelSettings, areFilledIn = false): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [parameter, name] of Object.entries(model.parameters) as [RunParameter, string][]) {
     const value = settings[parameter];

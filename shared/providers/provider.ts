@@ -1,11 +1,16 @@
 import { z } from 'zod';
-import type { Secrets } from '../integrations/integration.ts';
 import { type IntegrationProvider, ProviderToken } from '../wire/integrations.ts';
 import type { ChatProtocol } from './chatProtocol.ts';
 import { AttemptFailure } from './failures.ts';
 import type { FileBucket } from './fileBucket.ts';
 import type { ModelFamily } from './modelFamily.ts';
 import type { ModelSettings } from './parameters.ts';
+
+/** The secrets that an integration may have. */
+export const secretFields = ['token', 'apiKeyValue', 'headers', 'initKwargs', 'bucketToken'] as const;
+/** `headers` and `initKwargs` are sealed as JSON text. */
+export type SecretField = (typeof secretFields)[number];
+export type Secrets = Partial<Record<SecretField, string>>;
 
 /** The identifiers of the row a call belongs to. */
 export interface CallContext {

@@ -1,5 +1,5 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
-import { nameOfModel } from '../providers/models.ts';
+import { nameOfModel } from '../modelCalls/models.ts';
 import type { JudgeModels } from './judge.ts';
 
 /** The model of a project that judges where a metric names none; null: there is no such model. */

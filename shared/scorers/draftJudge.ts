@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RequestInvalid } from '../errors/errors.ts';
 import { jsonObjectsIn } from '../metrics/judging/readVerdict.ts';
-import type { ModelCaller } from '../providers/modelCall.ts';
+import type { ModelCaller } from '../modelCalls/modelCall.ts';
 import type { CreateLLMScorerAutogenRequest, DraftedJudge } from '../wire/judgeDrafts.ts';
 import { MetricRange } from '../wire/metricScale.ts';
 import { Categories, ChainPollTemplate } from '../wire/scorers.ts';

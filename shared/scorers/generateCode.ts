@@ -1,5 +1,5 @@
 import type { CodeSandbox } from '../codeMetrics/codeSandbox.ts';
-import type { ModelCaller } from '../providers/modelCall.ts';
+import type { ModelCaller } from '../modelCalls/modelCall.ts';
 import { MAX_CODE_BYTES } from '../wire/codeScorers.ts';
 import { codeMessages, mendMessages } from './codePrompt.ts';
 import {

@@ -1,6 +1,6 @@
 import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
-import type { ModelCaller } from '../providers/modelCall.ts';
-import { nameOfModel, type ResolvedModel, statedDefault } from '../providers/models.ts';
+import type { ModelCaller } from '../modelCalls/modelCall.ts';
+import { nameOfModel, type ResolvedModel, statedDefault } from '../modelCalls/models.ts';
 import { type EnabledMetric, withAllRequired } from './resolveMetrics.ts';
 
 /** The model that judges a metric. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/errors.ts';
+import { ModelCallError, type ModelCaller } from '../modelCalls/modelCall.ts';
+import { nameOfModel } from '../modelCalls/models.ts';
 import type { ChatMessage } from '../providers/chatMessage.ts';
-import { ModelCallError, type ModelCaller } from '../providers/modelCall.ts';
-import { nameOfModel } from '../providers/models.ts';
 
 /** Drafts of one thing: a model that heard twice what is wrong will not mend it. */
 const MAX_DRAFTS = 3;

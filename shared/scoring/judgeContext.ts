@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/errors.ts';
 import { type JudgeImage, type JudgeRequest, NotNow, type ScoreContext } from '../metrics/metric.ts';
+import type { ModelCaller } from '../modelCalls/modelCall.ts';
 import type { ContentPart } from '../providers/chatMessage.ts';
-import type { ModelCaller } from '../providers/modelCall.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { JudgedRun } from './judgedRun.ts';
 

@@ -1,8 +1,8 @@
 import type { CodeSandbox } from '../codeMetrics/codeSandbox.ts';
 import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { ScoreContext } from '../metrics/metric.ts';
+import type { ModelCaller } from '../modelCalls/modelCall.ts';
 import { type Expiries, withoutExpired } from '../projects/retention.ts';
-import type { ModelCaller } from '../providers/modelCall.ts';
 import { findColumnFor } from '../records/columnCatalog.ts';
 import type { Records } from '../records/openRecords.ts';
 import type { Scorers } from '../scorers/openScorers.ts';

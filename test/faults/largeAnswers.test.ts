@@ -6,7 +6,7 @@ import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { RowMemory } from '../../shared/experiments/rowMemory.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
 import { httpRunner } from '../../workers/runners/httpEndpoint.ts';
 
 const MiB = 1024 * 1024;

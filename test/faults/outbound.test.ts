@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createOutboundGuard, type OutboundGuard, type OutboundRules } from '../../shared/integrations/outbound.ts';
+import { createOutboundGuard, type OutboundGuard, type OutboundRules } from '../../shared/outbound/outbound.ts';
 
 let server: Server;
 let port: number;

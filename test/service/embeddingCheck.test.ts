@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ServiceClient } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import type { Score, ScoredRecord } from '../../shared/metrics/metric.ts';
 import { scoreRecord } from '../../shared/metrics/scoreRecord.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
 import { fromScorer } from '../../shared/scorers/resolveMetrics.ts';
 import { judgeContext } from '../../shared/scoring/judgeContext.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';

@@ -14,9 +14,9 @@ import { type AssetAccess, createAssetAccess } from '../../shared/assets/assetAc
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { Integration, IntegrationStore } from '../../shared/integrations/integration.ts';
-import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import { openSecrets, resealAll } from '../../shared/integrations/sealing.ts';
 import { newKeyRing, openKeyRing } from '../../shared/integrations/secrets.ts';
+import { createOutboundGuard } from '../../shared/outbound/outbound.ts';
 import { tokenProviders } from '../../shared/providers/index.ts';
 import { presetById } from '../../shared/scorers/presets.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';

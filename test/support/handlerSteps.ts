@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CustomConfig, Secrets } from '../../shared/integrations/integration.ts';
-import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
-import type { ModelCall } from '../../shared/providers/modelCall.ts';
+import type { ModelCall } from '../../shared/modelCalls/modelCall.ts';
+import { createOutboundGuard } from '../../shared/outbound/outbound.ts';
+import type { CustomConfig } from '../../shared/providers/custom.ts';
+import type { Secrets } from '../../shared/providers/provider.ts';
 import { customIntegration, modelCallerOver } from './modelCallers.ts';
 
 export type HandlerStep =

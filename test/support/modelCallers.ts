@@ -1,11 +1,13 @@
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import type { CustomConfig, Integration, ProviderName, Secrets } from '../../shared/integrations/integration.ts';
-import type { OutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { Integration, ProviderName } from '../../shared/integrations/integration.ts';
+import type { ModelCaller } from '../../shared/modelCalls/modelCall.ts';
+import { createModelCaller } from '../../shared/modelCalls/modelCaller.ts';
+import type { OutboundGuard } from '../../shared/outbound/outbound.ts';
 import { openPrices } from '../../shared/prices/openPrices.ts';
+import type { CustomConfig } from '../../shared/providers/custom.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
-import type { ModelCaller } from '../../shared/providers/modelCall.ts';
-import { createModelCaller } from '../../shared/providers/modelCaller.ts';
+import type { Secrets } from '../../shared/providers/provider.ts';
 
 /** A stored custom integration. Sealing is tested with the integrations; here the stored texts are the secrets. */
 export function customIntegration(

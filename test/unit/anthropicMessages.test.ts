@@ -1,10 +1,11 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelAnswer, ModelCall } from '../../shared/modelCalls/modelCall.ts';
+import { resolveModel } from '../../shared/modelCalls/models.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
 import { anthropicMessages } from '../../shared/providers/anthropicMessages.ts';
+import type { AnswerPiece } from '../../shared/providers/chatMessage.ts';
 import { ComingCompletion } from '../../shared/providers/comingCompletion.ts';
-import type { AnswerPiece, ModelAnswer, ModelCall } from '../../shared/providers/modelCall.ts';
-import { resolveModel } from '../../shared/providers/models.ts';
 import { readCompletion } from '../../shared/providers/readCompletion.ts';
 import { connectedProvider, modelCallerOver } from '../support/modelCallers.ts';
 import { cutOff, fails, type ModelEndpoint, sends, startModelEndpoint, streams } from '../support/modelEndpoint.ts';

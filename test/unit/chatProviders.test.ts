@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Integration, ProviderName } from '../../shared/integrations/integration.ts';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelAnswer, ModelCall } from '../../shared/modelCalls/modelCall.ts';
+import { resolveModel } from '../../shared/modelCalls/models.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
+import type { AnswerPiece } from '../../shared/providers/chatMessage.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
-import type { AnswerPiece, ModelAnswer, ModelCall } from '../../shared/providers/modelCall.ts';
-import { resolveModel } from '../../shared/providers/models.ts';
 import { connectedProvider, customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import { fails, type ModelEndpoint, pieceOf, sends, startModelEndpoint, streams } from '../support/modelEndpoint.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
-import type { ModelCall, ModelCallError } from '../../shared/providers/modelCall.ts';
+import type { ModelCall, ModelCallError } from '../../shared/modelCalls/modelCall.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
 import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import { fails, type ModelEndpoint, says, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
 

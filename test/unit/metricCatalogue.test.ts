@@ -3,7 +3,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import type { JudgeRequest, Metric, ScoreContext, ScoredRecord } from '../../shared/metrics/metric.ts';
 import { scoreRecord, withJudges } from '../../shared/metrics/scoreRecord.ts';
-import type { ModelCall } from '../../shared/providers/modelCall.ts';
+import type { ModelCall } from '../../shared/modelCalls/modelCall.ts';
 import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
 import { judgeContext } from '../../shared/scoring/judgeContext.ts';
 import { scoredRecord as record } from '../support/scoredRecord.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Integration } from '../../shared/integrations/integration.ts';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelCall } from '../../shared/modelCalls/modelCall.ts';
+import { modelsOf, resolveModel, statedDefault } from '../../shared/modelCalls/models.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
-import type { ModelCall } from '../../shared/providers/modelCall.ts';
-import { modelsOf, resolveModel, statedDefault } from '../../shared/providers/models.ts';
 import { connectedProvider, customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import { type ModelEndpoint, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
 

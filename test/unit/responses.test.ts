@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Integration } from '../../shared/integrations/integration.ts';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelAnswer, ModelCall } from '../../shared/modelCalls/modelCall.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
+import type { AnswerPiece } from '../../shared/providers/chatMessage.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
-import type { AnswerPiece, ModelAnswer, ModelCall } from '../../shared/providers/modelCall.ts';
 import { connectedProvider, customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import { fails, type ModelEndpoint, startModelEndpoint, streams } from '../support/modelEndpoint.ts';
 

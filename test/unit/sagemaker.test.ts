@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelAnswer, ModelCall } from '../../shared/modelCalls/modelCall.ts';
+import { modelsOf } from '../../shared/modelCalls/models.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
+import type { AnswerPiece } from '../../shared/providers/chatMessage.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
-import type { AnswerPiece, ModelAnswer, ModelCall } from '../../shared/providers/modelCall.ts';
-import { modelsOf } from '../../shared/providers/models.ts';
 import { awsEvent, awsMessage, awsStreams, awsToken, signatureFor } from '../support/awsEndpoint.ts';
 import { connectedProvider, modelCallerOver } from '../support/modelCallers.ts';
 import { cutOff, endOfPieces, fails, type ModelEndpoint, pieceOf, startModelEndpoint } from '../support/modelEndpoint.ts';

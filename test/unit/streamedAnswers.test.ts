@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
-import type { AnswerPiece, ModelAnswer, ModelCall } from '../../shared/providers/modelCall.ts';
+import type { ModelAnswer, ModelCall } from '../../shared/modelCalls/modelCall.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
+import type { AnswerPiece } from '../../shared/providers/chatMessage.ts';
 import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import {
   beginStream,

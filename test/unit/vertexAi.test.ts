@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { decodeJwt, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelAnswer, ModelCall } from '../../shared/modelCalls/modelCall.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/outbound.ts';
+import type { AnswerPiece } from '../../shared/providers/chatMessage.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
-import type { AnswerPiece, ModelAnswer, ModelCall } from '../../shared/providers/modelCall.ts';
 import { connectedProvider, modelCallerOver } from '../support/modelCallers.ts';
 import { cutOff, fails, type ModelEndpoint, sends, startModelEndpoint, streams } from '../support/modelEndpoint.ts';
 import { serviceAccount, serviceAccountPublicKey } from '../support/serviceAccountKey.ts';

@@ -10,8 +10,8 @@ import type { Integrations } from '../../shared/integrations/openIntegrations.ts
 import type { Metric } from '../../shared/metrics/metric.ts';
 import { promptPerplexity } from '../../shared/metrics/promptPerplexity.ts';
 import { uncertainty } from '../../shared/metrics/uncertainty.ts';
+import type { ModelCaller } from '../../shared/modelCalls/modelCall.ts';
 import { findPromptVersion, type PromptStore } from '../../shared/prompts/prompts.ts';
-import type { ModelCaller } from '../../shared/providers/modelCall.ts';
 import { datasetOutputsRunner } from './datasetOutputs.ts';
 import { httpRunner } from './httpEndpoint.ts';
 import { moduleRunner } from './module.ts';

@@ -5,13 +5,13 @@ import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/expe
 import { recordableResult } from '../../shared/experiments/recordableResult.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
-import { headersOf, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { parseJson } from '../../shared/json/parseJson.ts';
-import { MOST_CALLS } from '../../shared/providers/callLimits.ts';
+import { MOST_CALLS } from '../../shared/modelCalls/callLimits.ts';
+import { defaultRetryRules, limitedCall } from '../../shared/modelCalls/limitedCall.ts';
+import type { Attempt } from '../../shared/modelCalls/modelCall.ts';
+import type { TimeLimit } from '../../shared/modelCalls/timeLimit.ts';
+import { headersOf, type OutboundGuard } from '../../shared/outbound/outbound.ts';
 import { AttemptFailure, connectionFailure, httpFailure, UNEXPLAINED } from '../../shared/providers/failures.ts';
-import { defaultRetryRules, limitedCall } from '../../shared/providers/limitedCall.ts';
-import type { Attempt } from '../../shared/providers/modelCall.ts';
-import type { TimeLimit } from '../../shared/providers/timeLimit.ts';
 
 /** Bytes of an answer that are read; a larger one fails the row. */
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;

@@ -2,9 +2,9 @@ import { templateVariables } from '../../shared/datasets/experimentRow.ts';
 import { type ExperimentRow, type ExperimentRun, jobIdOf } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
+import { type ModelAnswer, ModelCallError, type ModelCaller } from '../../shared/modelCalls/modelCall.ts';
+import { triesOf } from '../../shared/modelCalls/triesOf.ts';
 import { type PromptTemplate, renderPrompt } from '../../shared/prompts/render.ts';
-import { type ModelAnswer, ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
-import { triesOf } from '../../shared/providers/triesOf.ts';
 import type { LoggedSpan } from '../../shared/recordSchemas/loggedRecords.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { OutboundRefused } from '../../integrations/outbound.ts';
+import { OutboundRefused } from '../../outbound/outbound.ts';
 import { AttemptFailure, connectionFailure, httpFailure, isConnectionFailure } from '../failures.ts';
 import type { Connection } from '../provider.ts';
 import { type HandlerReply, HandlerThrew } from './handlerProcess.ts';

@@ -1,23 +1,28 @@
 import type { CallGate } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors/errors.ts';
-import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
-import type { OutboundGuard, OutboundRequest } from '../integrations/outbound.ts';
+import type { Integration, IntegrationStore } from '../integrations/integration.ts';
+import type { OutboundGuard, OutboundRequest } from '../outbound/outbound.ts';
+import { isByRole, signerOf } from '../providers/awsAuthentication.ts';
+import { completionsUrl, createChatCompletion } from '../providers/chatCompletion.ts';
+import { type ChatMessage, toProtocol } from '../providers/chatMessage.ts';
+import type { ChatProtocol } from '../providers/chatProtocol.ts';
+import { ComingCompletion } from '../providers/comingCompletion.ts';
+import { customConnection } from '../providers/custom.ts';
+import { embeddings, embeddingsUrl } from '../providers/embeddings.ts';
+import { AttemptFailure } from '../providers/failures.ts';
+import { createFileBuckets, type FileBucket, holdFiles } from '../providers/fileBucket.ts';
+import { fileProblem } from '../providers/files.ts';
+import { callHandler } from '../providers/handlers/callHandler.ts';
+import type { HandlerAnswer } from '../providers/handlers/customHandler.ts';
+import { createHandlers, type HandlersOptions } from '../providers/handlers/handlers.ts';
+import { findTokenProvider } from '../providers/index.ts';
+import { createAccessTokens } from '../providers/oauth2.ts';
+import { requestParameters, unsentSettings } from '../providers/parameters.ts';
+import type { CallContext, Connection, Secrets } from '../providers/provider.ts';
+import { adjusted, refusedParameters } from '../providers/refusedParameters.ts';
+import { FilesRefused, type NamedFiles, withFiles } from '../providers/sentFiles.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { isByRole, signerOf } from './awsAuthentication.ts';
 import { callLimits } from './callLimits.ts';
-import { completionsUrl, createChatCompletion } from './chatCompletion.ts';
-import { type ChatMessage, toProtocol } from './chatMessage.ts';
-import type { ChatProtocol } from './chatProtocol.ts';
-import { ComingCompletion } from './comingCompletion.ts';
-import { customConnection } from './custom.ts';
-import { embeddings, embeddingsUrl } from './embeddings.ts';
-import { AttemptFailure } from './failures.ts';
-import { createFileBuckets, type FileBucket, holdFiles } from './fileBucket.ts';
-import { fileProblem } from './files.ts';
-import { callHandler } from './handlers/callHandler.ts';
-import type { HandlerAnswer } from './handlers/customHandler.ts';
-import { createHandlers, type HandlersOptions } from './handlers/handlers.ts';
-import { findTokenProvider } from './index.ts';
 import { defaultRetryRules, limitedCall } from './limitedCall.ts';
 import { tokensOf, toModelAnswer } from './modelAnswer.ts';
 import {
@@ -29,11 +34,6 @@ import {
   type ModelCaller,
 } from './modelCall.ts';
 import { pricedName, type ResolvedModel, resolveModelFor } from './models.ts';
-import { createAccessTokens } from './oauth2.ts';
-import { requestParameters, unsentSettings } from './parameters.ts';
-import type { CallContext, Connection } from './provider.ts';
-import { adjusted, refusedParameters } from './refusedParameters.ts';
-import { FilesRefused, type NamedFiles, withFiles } from './sentFiles.ts';
 import type { TimeLimit } from './timeLimit.ts';
 
 /** The prices of calls. */

@@ -1,9 +1,10 @@
 import type { CallLimits, WaitReason } from '../coordination/coordination.ts';
-import type { AssistantMessage, ChatMessage } from './chatMessage.ts';
+import type { AnswerPiece, AssistantMessage, ChatMessage } from '../providers/chatMessage.ts';
+import type { AttemptOutcome } from '../providers/failures.ts';
+import type { ModelSettings } from '../providers/parameters.ts';
+import type { CallContext } from '../providers/provider.ts';
 import type { RetryRules } from './limitedCall.ts';
 import type { ResolvedModel } from './models.ts';
-import type { ModelSettings } from './parameters.ts';
-import type { CallContext } from './provider.ts';
 
 export interface ModelCall {
   modelAlias: string | null | undefined;
@@ -39,14 +40,6 @@ export interface ModelCall {
   stream?: AnswerStream | undefined;
   /** Limits of the run in place of the integration's; they need `context.runId`. */
   limits?: Partial<CallLimits> | undefined;
-}
-
-/** A piece of an answer as it came. Texts may be empty. */
-export interface AnswerPiece {
-  text: string;
-  reasoning: string;
-  /** Pieces with one index are one call; their arguments are to be joined. */
-  toolCalls: { index: number; id?: string; name?: string; arguments: string }[];
 }
 
 /** Hears of an answer while it comes. Once it has heard a piece the call is not tried again. An endpoint that does not stream gives one piece. */
@@ -109,18 +102,6 @@ export interface ModelCaller {
   /** @throws ModelCallError; ServiceError when our own stores or keys are at fault; the reason of a signal when it aborts. */
   complete(call: ModelCall): Promise<ModelAnswer>;
 }
-
-export type AttemptOutcome =
-  | 'ok'
-  | 'rate_limited'
-  | 'http_error'
-  | 'unauthorized'
-  | 'timeout'
-  | 'connection_error'
-  | 'malformed_answer'
-  | 'refused'
-  | 'handler_error'
-  | 'cancelled';
 
 /** One try of a call. Times are milliseconds since the epoch and hold the try alone, never a wait. */
 export interface Attempt {

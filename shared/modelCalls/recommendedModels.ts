@@ -1,5 +1,5 @@
 import type { Integration } from '../integrations/integration.ts';
-import { findBuiltinModel } from './builtinModels.ts';
+import { findBuiltinModel } from '../providers/builtinModels.ts';
 import { type CallableModel, modelsOf } from './models.ts';
 
 /**

@@ -1,15 +1,17 @@
 import { ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
-import { type CustomModel, customFirst, type Integration, usableBy } from '../integrations/integration.ts';
+import { customFirst, type Integration, usableBy } from '../integrations/integration.ts';
+import { type BuiltinModel, builtinModels, findBuiltinModel, spellingsOf, withoutLatest } from '../providers/builtinModels.ts';
+import type { CustomModel } from '../providers/custom.ts';
+import { findModel, type Match, snapshotOf } from '../providers/findModel.ts';
+import { findTokenProvider } from '../providers/index.ts';
+import { chat } from '../providers/modelFamily.ts';
+import type { ModelParameters } from '../providers/parameters.ts';
+import type { Deployment } from '../providers/provider.ts';
 import type { Modality } from '../wire/integrations.ts';
-import { type BuiltinModel, builtinModels, findBuiltinModel, spellingsOf, withoutLatest } from './builtinModels.ts';
-import { findModel, type Match, snapshotOf } from './findModel.ts';
-import { findTokenProvider } from './index.ts';
-import { chat, type ParameterMap } from './modelFamily.ts';
-import type { Deployment } from './provider.ts';
 
 /** A model that can be called through an integration. */
-export interface CallableModel {
+export interface CallableModel extends ModelParameters {
   /** Name in run settings. */
   alias: string;
   /** Name at the endpoint. */
@@ -18,9 +20,6 @@ export interface CallableModel {
   otherNames: readonly string[];
   /** The built-in model that it is, or is based on. */
   builtin: string | null;
-  parameters: ParameterMap;
-  /** True when the integration lists the parameters itself: then each is sent whatever its value. */
-  parametersAreListed: boolean;
   modalities: readonly Modality[];
 }
 

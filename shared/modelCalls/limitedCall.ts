@@ -1,6 +1,6 @@
 import { onAbort } from '../concurrency/onAbort.ts';
 import type { CallGate, CallLimits, CallOutcome, CallPermit } from '../coordination/coordination.ts';
-import { AttemptFailure } from './failures.ts';
+import { AttemptFailure } from '../providers/failures.ts';
 import type { Attempt } from './modelCall.ts';
 import { type TimeLimit, timeLimit } from './timeLimit.ts';
 

@@ -1,4 +1,4 @@
-import type { HandlerAnswer } from './handlers/customHandler.ts';
+import type { HandlerAnswer } from '../providers/handlers/customHandler.ts';
 import type { ModelAnswer } from './modelCall.ts';
 import type { CallableModel } from './models.ts';
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
-import type { Integration, Secrets } from '../integrations/integration.ts';
-import type { OutboundGuard } from '../integrations/outbound.ts';
-import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
-import { findTokenProvider } from './index.ts';
-import { createAccessTokens } from './oauth2.ts';
+import type { OutboundGuard } from '../outbound/outbound.ts';
+import { AttemptFailure, connectionFailure, httpFailure } from '../providers/failures.ts';
+import { findTokenProvider } from '../providers/index.ts';
+import { createAccessTokens } from '../providers/oauth2.ts';
+import type { Secrets } from '../providers/provider.ts';
+import type { Integration } from './integration.ts';
 
 export interface DatabricksTablesDeps {
   openSecrets(integration: Integration): Secrets;
