@@ -70,7 +70,7 @@ export function scorerProjectRoutes({
       method: 'put',
       path: '/scorers/{scorer_id}/scope',
       errors: ['NotFound', 'Conflict'],
-      summary: 'Replace who sees a scorer: the organization, or some projects',
+      summary: 'Replace who sees and uses a scorer: the organization, or some projects',
       description:
         'Only administrators make a scorer global. Of projects that it gets or loses the caller must be an editor. Runs that use it go on.',
       tag,

@@ -80,7 +80,7 @@ export async function updateScorer(
 }
 
 /**
- * Replaces who sees a scorer: the organization, or these projects alone. Runs that use it go on.
+ * Replaces who sees and uses a scorer: the organization, or these projects alone. Runs that use it go on.
  * @throws ServiceError `NotFound`, `Forbidden` for a built-in, `Conflict` when another scorer there has its name
  */
 export async function setScope(

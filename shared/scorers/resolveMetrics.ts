@@ -71,7 +71,10 @@ export function withRequired(metric: EnabledMetric, requires: readonly RequiredM
 type DefiningScorer = Pick<Scorer, 'id' | 'name' | 'scorerType' | 'definition'>;
 
 /** The reads of the store that resolving needs. */
-export type ScorerLookup = Pick<ScorerStore, 'list' | 'findEver' | 'findVersionById'>;
+export interface ScorerLookup extends Pick<ScorerStore, 'list' | 'findEver' | 'findVersionById'> {
+  /** Says why a request may not name this scorer; absent where it may name each. */
+  refusal?(scorer: Scorer): string | undefined;
+}
 
 /** A scorer by label, name or id, alone or with settings, or by its id. */
 export type ScorerReference = string | NamedScorerConfig | ScorerConfig;
@@ -133,7 +136,10 @@ export async function resolvableMetrics(
       typeof one === 'string' || !one.scorer_type
         ? await byName(store, typeof one === 'string' ? { name: one } : one, own)
         : await byConfig(store, one, wanted.get(one.id));
+    const scorer = 'problem' in found ? undefined : wanted.get(found.scorerId);
+    const refusal = scorer && store.refusal?.(scorer);
     if ('problem' in found) refuse(index, found.problem);
+    else if (refusal) refuse(index, refusal);
     else resolved.set(found.scorerId, { index, metric: found });
   }
   const configs = new Map([...ofRun, ...[...resolved.values()].map(({ metric }) => metric.config)].map((one) => [one.id, one]));
@@ -178,8 +184,10 @@ async function byName(store: ScorerLookup, given: NamedScorerConfig, own: readon
   if (builtin) return ofBuiltin(builtin);
   const key = foldCase(name.trim());
   const named = own.filter((one) => foldCase(one.name) === key);
+  const usable = named.filter((one) => !store.refusal?.(one));
   const scorer =
-    onlyOne('scorer', name, named) ?? own.find((one) => [one.id, foldCase(one.definition.label ?? '')].includes(key));
+    onlyOne('scorer', name, usable.length > 0 ? usable : named) ??
+    own.find((one) => [one.id, foldCase(one.definition.label ?? '')].includes(key));
   const older = scorer ? undefined : builtinByOtherName(name);
   if (older) return ofBuiltin(older);
   if (!scorer) return { problem: `no metric is called ${JSON.stringify(name)}; nearest: ${nearest(name, own)}` };

@@ -13,6 +13,7 @@ import {
   type ScorerReference,
 } from './resolveMetrics.ts';
 import type { RunScorerSettings, ScorerStore } from './scorer.ts';
+import { scorersForRun } from './scorersForRun.ts';
 
 type SettingsStore = ScorerLookup & Pick<ScorerStore, 'runSettings' | 'saveRunSettings' | 'runExists' | 'projectScorers'>;
 type RunKind = 'log_stream' | 'experiment';
@@ -47,7 +48,7 @@ export async function saveRunSettings(
   kinds = anyRun,
 ): Promise<RunScorerSettings & { notSet: RefusedMetric[] }> {
   await mustExist(store, projectId, runId, kinds);
-  const found = given.scorers && (await resolvableMetrics(await withoutDeleted(store, projectId, runId), given.scorers));
+  const found = given.scorers && (await resolvableMetrics(await scorersOf(store, projectId, runId), given.scorers));
   if (found && found.metrics.length === 0 && found.refused.length > 0) throw asInvalid(found.refused, ['body', 'scorers']);
   const saved = await store.saveRunSettings(projectId, runId, {
     ...(found ? { scorers: found.metrics.map((metric) => metric.config) } : {}),
@@ -58,24 +59,19 @@ export async function saveRunSettings(
 
 /**
  * Metrics that are to be switched on for a run.
- * @throws RequestInvalid for an unknown scorer, and for a deleted one that the run does not have
+ * @throws RequestInvalid for an unknown scorer, and for one that the run does not have and that is deleted or limited to other projects
  */
 export const metricsForRun = async (
   store: SettingsStore,
   projectId: string,
   runId: string,
   scorers: readonly ScorerReference[],
-): Promise<EnabledMetric[]> => resolveMetrics(await withoutDeleted(store, projectId, runId), scorers);
+): Promise<EnabledMetric[]> => resolveMetrics(await scorersOf(store, projectId, runId), scorers);
 
-/** A deleted scorer can be kept by a run that has it, and cannot be switched on for another. */
-async function withoutDeleted(store: SettingsStore, projectId: string, runId: string): Promise<ScorerLookup> {
+/** The scorers that a run may take, with those that it has. */
+async function scorersOf(store: SettingsStore, projectId: string, runId: string): Promise<ScorerLookup> {
   const settings = await store.runSettings(projectId, runId);
-  const kept = new Set(settings?.scorers.map((config) => config.id));
-  return {
-    list: () => store.list(),
-    findVersionById: (id) => store.findVersionById(id),
-    findEver: async (ids) => (await store.findEver(ids)).filter((scorer) => !scorer.deleted || kept.has(scorer.id)),
-  };
+  return scorersForRun(store, projectId, new Set(settings?.scorers.map((config) => config.id)));
 }
 
 async function mustExist(store: SettingsStore, projectId: string, runId: string, kinds: readonly RunKind[]): Promise<void> {
@@ -91,7 +87,7 @@ export async function runScorers(store: SettingsStore, projectId: string, runId:
 
 /**
  * Metrics by the ids of their scorers, each as the run computes it where it is switched on there, else as the scorer has it.
- * @throws RequestInvalid for an unknown scorer, and for a deleted one that the run does not have
+ * @throws RequestInvalid for an unknown scorer, and for one that the run does not have and that is deleted or limited to other projects
  */
 export async function scorersOfRun(
   store: SettingsStore,
@@ -102,7 +98,7 @@ export async function scorersOfRun(
   const settings = await store.runSettings(projectId, runId);
   const ofRun = new Map(settings?.scorers.map((config) => [config.id, config]));
   return resolveMetrics(
-    await withoutDeleted(store, projectId, runId),
+    await scorersOf(store, projectId, runId),
     // The type of one that is not switched on here is read from the scorer itself.
     scorerIds.map((id) => ofRun.get(id) ?? { id, scorer_type: 'preset' }),
     ['body', 'scorer_ids'],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDataset } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { made, newOwner } from '../support/authorization/callers.ts';
 import { sharedTestService } from '../support/sharedService.ts';
@@ -22,8 +23,8 @@ interface Projects {
   next_starting_token: number | null;
 }
 
-const judge = (headers: Record<string, string>, project: string, name = newId()) =>
-  made<Scorer>(service, '/scorers', { name, scorer_type: 'llm', project_ids: [project] }, headers);
+const judge = (headers: Record<string, string>, projects: string | string[], name = newId()) =>
+  made<Scorer>(service, '/scorers', { name, scorer_type: 'llm', project_ids: [projects].flat() }, headers);
 const stream = async (project: string) =>
   (await made<{ id: string }>(service, `/projects/${project}/log_streams`, { name: newId() })).id;
 const experiment = async (project: string) =>
@@ -81,10 +82,60 @@ test('a scope that makes no sense is refused, and a built-in metric has no other
   expect((await service.request('PUT', `/scorers/${scorers[0]?.id}/scope`, builtIn)).status).toBe(403);
 });
 
+test('a run of another project takes no scorer that is limited, and keeps one that it has', async () => {
+  const [ada, ben] = [await newOwner(service), await newOwner(service)];
+  const other = ben.project;
+  const prompt = { user_prompt: 'Is it good? {{output}}' };
+  const scorer = await judge(ada.headers, ada.project);
+  await made(service, `/scorers/${scorer.id}/version/llm`, prompt);
+  const run = await stream(other);
+  const dataset = await createDataset({
+    client: service.client,
+    projectId: other,
+    name: newId(),
+    content: [{ input: 'a', generated_output: 'b' }],
+  });
+  const uses = { scorers: [{ id: scorer.id, name: scorer.name, scorer_type: 'llm' }] };
+  const { id: measured } = await made<{ id: string }>(service, `/projects/${other}/experiments`, {
+    ...{ name: newId(), dataset: { dataset_id: dataset.id, version_index: 1 } },
+  });
+  const job = { project_id: other, run_id: measured, job_name: 'playground_run' };
+  const ways: [method: string, path: string, body: object][] = [
+    ['POST', `/projects/${other}/runs/${run}/scorer-settings`, { run_id: run, ...uses }],
+    ['PATCH', `/projects/${other}/log_streams/${run}/metric_settings`, uses],
+    ['POST', '/jobs', { ...job, scorers: [{ name: scorer.name }] }],
+    ['POST', `/projects/${other}/experiments`, { name: newId(), ...uses }],
+    ['POST', '/jobs', { ...job, ...uses }],
+    ['POST', `/projects/${other}/experiments/estimate`, { dataset: { dataset_id: dataset.id }, ...uses }],
+    ['POST', `/projects/${other}/recompute_metrics`, { log_stream_id: run, scorer_ids: [scorer.id] }],
+  ];
+  for (const [method, path, body] of ways) {
+    const answer = await service.request(method, path, body);
+    expect([path, answer.status, JSON.stringify(answer.body)]).toEqual([
+      ...[path, 422, expect.stringContaining('is limited to other projects; PUT /v2/scorers/')],
+    ]);
+  }
+
+  // The other project's own scorer of the same name is not mistaken for it.
+  const own = await judge(ben.headers, other, scorer.name);
+  await made(service, `/scorers/${own.id}/version/llm`, prompt);
+  await made(service, '/jobs', { ...job, scorers: [{ name: scorer.name }] });
+  const settings = await service.request('GET', `/projects/${other}/experiments/${measured}/metric_settings`);
+  expect(settings.body).toMatchObject({ scorers: [{ id: own.id }] });
+
+  const third = (await made<{ id: string }>(service, '/projects', { name: newId() }, ben.headers)).id;
+  expect((await ben.ask('PUT', `/scorers/${own.id}/scope`, { is_global: false, project_ids: [third] })).status).toBe(200);
+  const kept = { scorers: [{ id: own.id, scorer_type: 'llm' }] };
+  const again = await service.request('PATCH', `/projects/${other}/experiments/${measured}/metric_settings`, kept);
+  expect(again.body).toMatchObject({ scorers: [{ id: own.id }] });
+  const elsewhere = await service.request('PATCH', `/projects/${other}/log_streams/${await stream(other)}/metric_settings`, kept);
+  expect(elsewhere.status).toBe(422);
+});
+
 test('the projects of a scorer are those with runs that have it switched on, of a version those that compute with it', async () => {
   const ada = await newOwner(service);
-  const scorer = await judge(ada.headers, ada.project);
   const second = (await made<{ id: string }>(service, '/projects', { name: newId() }, ada.headers)).id;
+  const scorer = await judge(ada.headers, [ada.project, second]);
   const prompt = { user_prompt: 'Is it good? {{output}}' };
   const first = await made<{ id: string; version: number }>(service, `/scorers/${scorer.id}/version/llm`, prompt);
   const newest = await made<{ id: string }>(service, `/scorers/${scorer.id}/version/llm`, prompt);
