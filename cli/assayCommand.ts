@@ -1,12 +1,12 @@
 import { Argument, Command, Help, Option } from 'commander';
 import { VERSION } from '../shared/config/version.ts';
 import { type Action, example, ofExperiment, ofProject, ofService, wholeNumber } from './commandOptions.ts';
+import { readEnvFile } from './credentials/readEnvFile.ts';
 import { dataCommands } from './dataCommands.ts';
-import { type ExitCode, exitCodes } from './exitCodes.ts';
 import { gateCommand } from './gateCommand.ts';
 import { addHelp } from './helpCommand.ts';
-import { readEnvFile } from './readEnvFile.ts';
-import { errorAsJson, type Terminal, widthOf } from './terminal.ts';
+import { type ExitCode, exitCodes } from './terminal/exitCodes.ts';
+import { errorAsJson, type Terminal, widthOf } from './terminal/terminal.ts';
 
 /** Longer lines are hard to read. */
 const HELP_WIDTH = 100;

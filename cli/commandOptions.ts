@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ExitCode } from './exitCodes.ts';
+import type { ExitCode } from './terminal/exitCodes.ts';
 
 /** Turns the work of a subcommand into the function that Commander calls. */
 export type Action = <Given extends unknown[]>(

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Action, example, ofProject, ofService, wholeNumber } from './commandOptions.ts';
-import { type DelimiterName, delimiterNames, rowFormats } from './rowFiles.ts';
-import type { Terminal } from './terminal.ts';
+import { type DelimiterName, delimiterNames, rowFormats } from './rows/rowFiles.ts';
+import type { Terminal } from './terminal/terminal.ts';
 
 /** Commands that import and export data. */
 export function dataCommands(program: Command, terminal: Terminal, action: Action): void {

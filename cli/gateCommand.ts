@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Action, example, ofExperiment } from './commandOptions.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './terminal/terminal.ts';
 
 /** `assay gate`. */
 export function gateCommand(program: Command, terminal: Terminal, action: Action): void {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { closestHint } from './closest.ts';
+import { closestHint } from './lookup/closest.ts';
 
 /** Gives a command with subcommands, and those among these that have some, a `help` of all that is below it: `help datasets import`. */
 export function addHelp(command: Command): void {

@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module';
 import process from 'node:process';
-import { ownResults, runApart } from './ownOutput.ts';
+import { ownResults, runApart } from './terminal/ownOutput.ts';
 
 // Half of the time of a short command is reading it; kept compiled, `assay --help` takes half as long.
 enableCompileCache();

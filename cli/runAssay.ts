@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander';
 import { assayCommand } from './assayCommand.ts';
-import { fileError } from './commandError.ts';
-import { exitCodes } from './exitCodes.ts';
-import type { PassedSignal } from './ownOutput.ts';
-import { errorAsJson, styled, type Terminal } from './terminal.ts';
+import { fileError } from './terminal/commandError.ts';
+import { exitCodes } from './terminal/exitCodes.ts';
+import type { PassedSignal } from './terminal/ownOutput.ts';
+import { errorAsJson, styled, type Terminal } from './terminal/terminal.ts';
 
 /** Why the work of a command was given up: a signal. */
 class Stopped extends Error {
@@ -72,7 +72,7 @@ async function outcome(terminal: Terminal, words: readonly string[]): Promise<nu
   } catch (err) {
     if (err instanceof CommanderError) return err.exitCode === 0 ? exitCodes.done : exitCodes.usage; // it has said what is wrong
     if (err instanceof Stopped) return err.exitCode;
-    const { commandErrorOf } = await import('./commandErrorOf.ts');
+    const { commandErrorOf } = await import('./terminal/commandErrorOf.ts');
     const error = commandErrorOf(err);
     if (terminal.signal.aborted && error.cause instanceof Stopped) return error.cause.exitCode;
     terminal.stderr.write(

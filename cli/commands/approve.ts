@@ -1,7 +1,7 @@
 import { approveExperiment } from '../../client/index.ts';
-import { connect } from '../connect.ts';
-import { findExperiment } from '../findExperiment.ts';
-import { say, sayJson, type Terminal } from '../terminal.ts';
+import { connect } from '../credentials/connect.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
+import { say, sayJson, type Terminal } from '../terminal/terminal.ts';
 import { notEnded } from './gate.ts';
 import type { WatchOptions } from './watch.ts';
 

@@ -1,12 +1,12 @@
 import { compareExperiments } from '../../client/index.ts';
 import { figureText } from '../../shared/figures/figureText.ts';
-import { usageError } from '../commandError.ts';
-import { connect } from '../connect.ts';
-import { type ExitCode, exitCodes } from '../exitCodes.ts';
-import { findExperiment } from '../findExperiment.ts';
+import { connect } from '../credentials/connect.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
 import { unitOf } from '../output/resultsText.ts';
 import { table } from '../output/table.ts';
-import { say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import { usageError } from '../terminal/commandError.ts';
+import { type ExitCode, exitCodes } from '../terminal/exitCodes.ts';
+import { say, sayJson, type Terminal, widthOf } from '../terminal/terminal.ts';
 import type { WatchOptions } from './watch.ts';
 
 export interface CompareOptions extends WatchOptions {

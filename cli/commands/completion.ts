@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { say, type Terminal } from '../terminal.ts';
+import { say, type Terminal } from '../terminal/terminal.ts';
 
 /** A script that completes commands, options and their choices; where none of them fits, names of files. */
 export const completion = (terminal: Terminal, shell: 'bash' | 'zsh' | 'fish', program: Command): Promise<void> =>

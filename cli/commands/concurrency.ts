@@ -1,6 +1,6 @@
-import { connect } from '../connect.ts';
-import { findExperiment } from '../findExperiment.ts';
-import { counted, say, sayJson, type Terminal } from '../terminal.ts';
+import { connect } from '../credentials/connect.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
+import { counted, say, sayJson, type Terminal } from '../terminal/terminal.ts';
 import type { WatchOptions } from './watch.ts';
 
 /** Changes how many rows of a run are in flight at a time. */

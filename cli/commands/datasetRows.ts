@@ -1,9 +1,9 @@
 import { type DatasetRow, datasetRows as rowsOf } from '../../client/index.ts';
-import { notFound } from '../commandError.ts';
-import { connect } from '../connect.ts';
-import { findDataset } from '../findDataset.ts';
+import { connect } from '../credentials/connect.ts';
+import { findDataset } from '../lookup/findDataset.ts';
 import { table } from '../output/table.ts';
-import { counted, remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import { notFound } from '../terminal/commandError.ts';
+import { counted, remark, say, sayJson, type Terminal, widthOf } from '../terminal/terminal.ts';
 import type { ListOptions } from './listProjects.ts';
 
 export interface DatasetRowsOptions extends ListOptions {

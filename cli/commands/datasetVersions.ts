@@ -1,8 +1,8 @@
 import { datasetVersions as versionsOf } from '../../client/index.ts';
-import { connect } from '../connect.ts';
-import { findDataset } from '../findDataset.ts';
+import { connect } from '../credentials/connect.ts';
+import { findDataset } from '../lookup/findDataset.ts';
 import { minuteOf, table } from '../output/table.ts';
-import { say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import { say, sayJson, type Terminal, widthOf } from '../terminal/terminal.ts';
 import type { ListOptions } from './listProjects.ts';
 
 /** The versions of a dataset, newest first, and what each changed. */

@@ -1,8 +1,8 @@
 import { deleteDataset as deleted } from '../../client/index.ts';
-import { confirm } from '../confirm.ts';
-import { connect } from '../connect.ts';
-import { findDataset } from '../findDataset.ts';
-import { counted, remark, say, sayJson, type Terminal } from '../terminal.ts';
+import { connect } from '../credentials/connect.ts';
+import { findDataset } from '../lookup/findDataset.ts';
+import { confirm } from '../terminal/confirm.ts';
+import { counted, remark, say, sayJson, type Terminal } from '../terminal/terminal.ts';
 import type { ListOptions } from './listProjects.ts';
 
 export interface DeleteDatasetOptions extends ListOptions {

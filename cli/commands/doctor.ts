@@ -5,13 +5,13 @@ import type { z } from 'zod';
 import { HttpStatusError, resolveProject, ServiceClient, ValueError } from '../../client/index.ts';
 import { VERSION } from '../../shared/config/version.ts';
 import type { User } from '../../shared/wire/accounts.ts';
-import { commandErrorOf } from '../commandErrorOf.ts';
-import { checkService, type Look, type ServiceOptions, useCredentials, versionProblem } from '../connect.ts';
+import { checkService, type Look, type ServiceOptions, useCredentials, versionProblem } from '../credentials/connect.ts';
 import { type FoundService, findService } from '../credentials/findService.ts';
 import { findLocalService } from '../credentials/localService.ts';
 import { loginPath } from '../credentials/loginFile.ts';
-import { type ExitCode, exitCodes } from '../exitCodes.ts';
-import { say, sayJson, styled, type Terminal } from '../terminal.ts';
+import { commandErrorOf } from '../terminal/commandErrorOf.ts';
+import { type ExitCode, exitCodes } from '../terminal/exitCodes.ts';
+import { say, sayJson, styled, type Terminal } from '../terminal/terminal.ts';
 
 interface Finding {
   about: string;

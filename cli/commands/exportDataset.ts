@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { parseJson } from '../../shared/json/parseJson.ts';
-import { usageError } from '../commandError.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
-import { findDataset } from '../findDataset.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
+import { findDataset } from '../lookup/findDataset.ts';
 import { jsonArrayOf } from '../output/jsonArrayOf.ts';
 import { writeResult } from '../output/resultFile.ts';
-import { formatOf, parquetOf, type Row, type RowFormat } from '../rowFiles.ts';
-import { counted, remark, type Terminal } from '../terminal.ts';
+import { formatOf, parquetOf, type Row, type RowFormat } from '../rows/rowFiles.ts';
+import { usageError } from '../terminal/commandError.ts';
+import { counted, remark, type Terminal } from '../terminal/terminal.ts';
 
 export interface ExportDatasetOptions extends ServiceOptions {
   output?: string;

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { exportRecords as exported } from '../../client/index.ts';
-import { usageError } from '../commandError.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
 import { jsonArrayOf } from '../output/jsonArrayOf.ts';
 import { writeResult } from '../output/resultFile.ts';
 import { type FilterOptions, recordFilters } from '../records/recordFilters.ts';
 import { type RecordKind, type RunOptions, recordRun } from '../records/recordRun.ts';
-import { formatOf } from '../rowFiles.ts';
-import { remark, type Terminal } from '../terminal.ts';
+import { formatOf } from '../rows/rowFiles.ts';
+import { usageError } from '../terminal/commandError.ts';
+import { remark, type Terminal } from '../terminal/terminal.ts';
 
 const exportFormats = ['jsonl', 'jsonl_flat', 'json', 'csv', 'parquet'] as const;
 type ExportFormat = (typeof exportFormats)[number];

@@ -8,14 +8,14 @@ import {
   runsOfName,
   type ServiceClient,
 } from '../../client/index.ts';
-import { CommandError, usageError } from '../commandError.ts';
-import { commandErrorOf } from '../commandErrorOf.ts';
-import { connect } from '../connect.ts';
-import { type ExitCode, exitCodes } from '../exitCodes.ts';
-import { findExperiment } from '../findExperiment.ts';
+import { connect } from '../credentials/connect.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
 import { type GateFormat, gateExitCodes, gateFormatOf, gateReport } from '../output/gateReport.ts';
 import { writeResult } from '../output/resultFile.ts';
-import { say, sayJson, type Terminal } from '../terminal.ts';
+import { CommandError, usageError } from '../terminal/commandError.ts';
+import { commandErrorOf } from '../terminal/commandErrorOf.ts';
+import { type ExitCode, exitCodes } from '../terminal/exitCodes.ts';
+import { say, sayJson, type Terminal } from '../terminal/terminal.ts';
 import type { WatchOptions } from './watch.ts';
 
 export interface GateOptions extends WatchOptions {

@@ -12,12 +12,12 @@ import {
   type ServiceClient,
 } from '../../client/index.ts';
 import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
-import { fileError, isFileProblem, usageError } from '../commandError.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
-import { datasetByNameOrId, findDataset } from '../findDataset.ts';
-import { findProject, type ProjectOptions } from '../findProject.ts';
-import { type CsvRead, csvWords, type DelimiterName, formatOf, type Row, type RowFormat, readRows } from '../rowFiles.ts';
-import { counted, remark, say, sayJson, type Terminal } from '../terminal.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
+import { datasetByNameOrId, findDataset } from '../lookup/findDataset.ts';
+import { findProject, type ProjectOptions } from '../lookup/findProject.ts';
+import { type CsvRead, csvWords, type DelimiterName, formatOf, type Row, type RowFormat, readRows } from '../rows/rowFiles.ts';
+import { fileError, isFileProblem, usageError } from '../terminal/commandError.ts';
+import { counted, remark, say, sayJson, type Terminal } from '../terminal/terminal.ts';
 
 export interface ImportDatasetOptions extends ServiceOptions, ProjectOptions {
   json?: boolean;

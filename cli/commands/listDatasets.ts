@@ -1,8 +1,8 @@
 import { listDatasets as datasetsOf } from '../../client/index.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
-import { findProject, type ProjectOptions } from '../findProject.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
+import { findProject, type ProjectOptions } from '../lookup/findProject.ts';
 import { minuteOf, table } from '../output/table.ts';
-import { remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import { remark, say, sayJson, type Terminal, widthOf } from '../terminal/terminal.ts';
 
 export interface ListDatasetsOptions extends ServiceOptions, ProjectOptions {
   json?: boolean;

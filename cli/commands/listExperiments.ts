@@ -1,9 +1,9 @@
 import type { ExperimentResponse } from '../../client/index.ts';
-import { connect } from '../connect.ts';
-import { findProject, type ProjectOptions } from '../findProject.ts';
+import { connect } from '../credentials/connect.ts';
+import { experimentPages } from '../lookup/experimentPages.ts';
+import { findProject, type ProjectOptions } from '../lookup/findProject.ts';
 import { minuteOf, table } from '../output/table.ts';
-import { experimentPages } from '../records/experimentPages.ts';
-import { counted, remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import { counted, remark, say, sayJson, type Terminal, widthOf } from '../terminal/terminal.ts';
 import type { ListOptions } from './listProjects.ts';
 
 export interface ListExperimentsOptions extends ListOptions, ProjectOptions {

@@ -1,7 +1,7 @@
 import { listProjects as projectsOf } from '../../client/index.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
 import { minuteOf, table } from '../output/table.ts';
-import { remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import { remark, say, sayJson, type Terminal, widthOf } from '../terminal/terminal.ts';
 
 export interface ListOptions extends ServiceOptions {
   json?: boolean;

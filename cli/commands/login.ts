@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { HttpStatusError, ServiceClient } from '../../client/index.ts';
 import type { Token, User } from '../../shared/wire/accounts.ts';
-import { askSecret } from '../askSecret.ts';
-import { CommandError } from '../commandError.ts';
-import { checkService, type ServiceOptions, versionProblem } from '../connect.ts';
+import { checkService, type ServiceOptions, versionProblem } from '../credentials/connect.ts';
 import { findService } from '../credentials/findService.ts';
 import { findLocalService } from '../credentials/localService.ts';
 import { type Login, loginPath, writeLogin } from '../credentials/loginFile.ts';
-import { exitCodes } from '../exitCodes.ts';
-import { remark, say, sayJson, type Terminal } from '../terminal.ts';
+import { askSecret } from '../terminal/askSecret.ts';
+import { CommandError } from '../terminal/commandError.ts';
+import { exitCodes } from '../terminal/exitCodes.ts';
+import { remark, say, sayJson, type Terminal } from '../terminal/terminal.ts';
 
 export interface LoginOptions extends ServiceOptions {
   email?: string;

@@ -1,13 +1,13 @@
 import type { ExperimentProgress } from '../../client/index.ts';
 import { type StartAgainOptions, startAgain } from '../../client/startAgain.ts';
 import { hasEnded } from '../../client/watchExperiment.ts';
-import { usageError } from '../commandError.ts';
-import { connect } from '../connect.ts';
-import { type ExitCode, exitCodes } from '../exitCodes.ts';
-import { findExperiment } from '../findExperiment.ts';
-import { isUuid } from '../isUuid.ts';
-import { nextSteps } from '../nextSteps.ts';
-import { remark, say, sayJson, type Terminal } from '../terminal.ts';
+import { connect } from '../credentials/connect.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
+import { isUuid } from '../lookup/isUuid.ts';
+import { nextSteps } from '../output/nextSteps.ts';
+import { usageError } from '../terminal/commandError.ts';
+import { type ExitCode, exitCodes } from '../terminal/exitCodes.ts';
+import { remark, say, sayJson, type Terminal } from '../terminal/terminal.ts';
 import type { WatchOptions } from './watch.ts';
 
 export interface RetryOptions extends WatchOptions {

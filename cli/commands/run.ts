@@ -7,19 +7,19 @@ import {
   runExperiment,
   type ServiceClient,
 } from '../../client/index.ts';
-import { usageError } from '../commandError.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
-import type { ExitCode } from '../exitCodes.ts';
-import { loadExperiment } from '../experimentFile.ts';
-import { findDataset } from '../findDataset.ts';
-import { findProject, missingProject, type ProjectOptions } from '../findProject.ts';
-import { nextSteps } from '../nextSteps.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
+import { loadExperiment } from '../experimentFiles/experimentFile.ts';
+import { findDataset } from '../lookup/findDataset.ts';
+import { findProject, missingProject, type ProjectOptions } from '../lookup/findProject.ts';
 import { gateFormatOf } from '../output/gateReport.ts';
+import { nextSteps } from '../output/nextSteps.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
-import { formatOf, readRows } from '../rowFiles.ts';
-import { rowSelection } from '../rowsOption.ts';
-import { remark, say, type Terminal } from '../terminal.ts';
-import { untilPaused } from '../untilPaused.ts';
+import { untilPaused } from '../output/untilPaused.ts';
+import { formatOf, readRows } from '../rows/rowFiles.ts';
+import { rowSelection } from '../rows/rowsOption.ts';
+import { usageError } from '../terminal/commandError.ts';
+import type { ExitCode } from '../terminal/exitCodes.ts';
+import { remark, say, type Terminal } from '../terminal/terminal.ts';
 import { writeGate } from './gate.ts';
 import { showResults } from './watch.ts';
 

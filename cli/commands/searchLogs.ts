@@ -1,11 +1,11 @@
 import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
+import { cellOf, defaultColumns, isFigure, otherIds, titleOf } from '../output/recordCells.ts';
 import { table } from '../output/table.ts';
-import { cellOf, defaultColumns, isFigure, otherIds, titleOf } from '../records/recordCells.ts';
 import { columnsOf, type FilterOptions, recordFilters } from '../records/recordFilters.ts';
 import { type Found, recordPages } from '../records/recordPages.ts';
 import { type RecordKind, type RunOptions, recordRun } from '../records/recordRun.ts';
-import { remark, say, type Terminal, widthOf, write } from '../terminal.ts';
+import { remark, say, type Terminal, widthOf, write } from '../terminal/terminal.ts';
 
 export interface SearchLogsOptions extends ServiceOptions, RunOptions, FilterOptions {
   json?: boolean;

@@ -1,12 +1,12 @@
 import type { ServiceClient } from '../../client/index.ts';
 import { NotFoundError } from '../../client/index.ts';
-import { notFound, usageError } from '../commandError.ts';
-import { connect } from '../connect.ts';
-import { findProject } from '../findProject.ts';
-import { isUuid } from '../isUuid.ts';
+import { connect } from '../credentials/connect.ts';
+import { findProject } from '../lookup/findProject.ts';
+import { isUuid } from '../lookup/isUuid.ts';
 import { cut } from '../output/table.ts';
 import { type TreeRecord, traceTree } from '../records/traceTree.ts';
-import { say, sayJson, type Terminal, widthOf, withoutControlCharacters } from '../terminal.ts';
+import { notFound, usageError } from '../terminal/commandError.ts';
+import { say, sayJson, type Terminal, widthOf, withoutControlCharacters } from '../terminal/terminal.ts';
 import type { WatchOptions } from './watch.ts';
 
 /** A trace as a tree; of a span its trace, with the span marked. */

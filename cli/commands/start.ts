@@ -4,11 +4,11 @@ import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { besideCommand } from '../besideCommand.ts';
-import { CommandError } from '../commandError.ts';
-import { exitCodes } from '../exitCodes.ts';
-import type { PassedSignal } from '../ownOutput.ts';
-import type { Terminal } from '../terminal.ts';
+import { besideCommand } from '../terminal/besideCommand.ts';
+import { CommandError } from '../terminal/commandError.ts';
+import { exitCodes } from '../terminal/exitCodes.ts';
+import type { PassedSignal } from '../terminal/ownOutput.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
 interface StartOptions {
   port?: string;

@@ -1,9 +1,9 @@
 import type { ExperimentProgress } from '../../client/index.ts';
-import { connect } from '../connect.ts';
-import { type ExitCode, exitCodes } from '../exitCodes.ts';
-import { findExperiment } from '../findExperiment.ts';
-import { nextSteps } from '../nextSteps.ts';
-import { say, sayJson, type Terminal } from '../terminal.ts';
+import { connect } from '../credentials/connect.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
+import { nextSteps } from '../output/nextSteps.ts';
+import { type ExitCode, exitCodes } from '../terminal/exitCodes.ts';
+import { say, sayJson, type Terminal } from '../terminal/terminal.ts';
 import type { WatchOptions } from './watch.ts';
 
 /** Says what each command does to the run. */

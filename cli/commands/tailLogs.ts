@@ -1,14 +1,14 @@
 import { pause } from '../../client/http.ts';
 import { ConnectionError, HttpStatusError } from '../../client/index.ts';
 import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
+import { cellOf, defaultColumns } from '../output/recordCells.ts';
 import { cut } from '../output/table.ts';
 import { newRecords } from '../records/newRecords.ts';
-import { cellOf, defaultColumns } from '../records/recordCells.ts';
 import { type FilterOptions, recordFilters } from '../records/recordFilters.ts';
 import type { Found } from '../records/recordPages.ts';
 import { type RecordKind, type RunOptions, recordRun } from '../records/recordRun.ts';
-import { remark, say, type Terminal, widthOf, withoutControlCharacters } from '../terminal.ts';
+import { remark, say, type Terminal, widthOf, withoutControlCharacters } from '../terminal/terminal.ts';
 
 export interface TailLogsOptions extends ServiceOptions, RunOptions, FilterOptions {
   json?: boolean;

@@ -5,18 +5,18 @@ import {
   type ServiceClient,
   watchExperiment,
 } from '../../client/index.ts';
-import { connect, type ServiceOptions } from '../connect.ts';
-import { type ExitCode, exitCodes } from '../exitCodes.ts';
+import { connect, type ServiceOptions } from '../credentials/connect.ts';
 import { readFailures } from '../failures/readFailures.ts';
-import { findExperiment } from '../findExperiment.ts';
-import type { ProjectOptions } from '../findProject.ts';
-import { nextSteps } from '../nextSteps.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
+import type { ProjectOptions } from '../lookup/findProject.ts';
 import { failuresText } from '../output/failuresText.ts';
 import { gateExitCodes, gateReport } from '../output/gateReport.ts';
+import { nextSteps } from '../output/nextSteps.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
 import { resultsText } from '../output/resultsText.ts';
-import { remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
-import { untilPaused } from '../untilPaused.ts';
+import { untilPaused } from '../output/untilPaused.ts';
+import { type ExitCode, exitCodes } from '../terminal/exitCodes.ts';
+import { remark, say, sayJson, type Terminal, widthOf } from '../terminal/terminal.ts';
 
 export interface WatchOptions extends ServiceOptions, ProjectOptions {
   json?: boolean;

@@ -1,5 +1,5 @@
 import { readEnvironment } from '../../client/environment.ts';
-import type { Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import { findLocalService } from './localService.ts';
 import { type Login, loginPath, readLogins } from './loginFile.ts';
 

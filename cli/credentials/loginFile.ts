@@ -2,8 +2,8 @@ import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { usageError } from '../commandError.ts';
-import type { Terminal } from '../terminal.ts';
+import { usageError } from '../terminal/commandError.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
 const Login = z.union([
   z.object({ api_key: z.string() }),

@@ -1,6 +1,6 @@
 import type { FailedRow, FailureReason } from '../failures/failureReasons.ts';
 import type { Failures } from '../failures/readFailures.ts';
-import { counted, withoutControlCharacters } from '../terminal.ts';
+import { counted, withoutControlCharacters } from '../terminal/terminal.ts';
 import { cut } from './table.ts';
 
 const MAX_SHOWN = 10;

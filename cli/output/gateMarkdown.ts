@@ -1,6 +1,6 @@
 import type { GateResult } from '../../client/index.ts';
 import { figureText } from '../../shared/figures/figureText.ts';
-import { withoutControlCharacters } from '../terminal.ts';
+import { withoutControlCharacters } from '../terminal/terminal.ts';
 import { gateWords, shownTags } from './gateWords.ts';
 
 const signs: Record<GateResult['status'], string> = { passed: '✅', failed: '❌', undecided: '❓' };

@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
 import type { GateResult } from '../../client/index.ts';
-import { usageError } from '../commandError.ts';
-import { type ExitCode, exitCodes } from '../exitCodes.ts';
-import { withoutControlCharacters } from '../terminal.ts';
+import { usageError } from '../terminal/commandError.ts';
+import { type ExitCode, exitCodes } from '../terminal/exitCodes.ts';
+import { withoutControlCharacters } from '../terminal/terminal.ts';
 import { gateJunit } from './gateJunit.ts';
 import { gateMarkdown } from './gateMarkdown.ts';
 import { gateWords, shownTags } from './gateWords.ts';

@@ -1,5 +1,5 @@
 import type { ExperimentProgress } from '../../client/index.ts';
-import { type Terminal, widthOf } from '../terminal.ts';
+import { type Terminal, widthOf } from '../terminal/terminal.ts';
 import { progressLine, progressText } from './progressText.ts';
 
 export interface ProgressDisplay {

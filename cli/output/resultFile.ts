@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { CommandError, fileError, isFileProblem } from '../commandError.ts';
-import { exitCodes } from '../exitCodes.ts';
-import { type Terminal, write } from '../terminal.ts';
+import { CommandError, fileError, isFileProblem } from '../terminal/commandError.ts';
+import { exitCodes } from '../terminal/exitCodes.ts';
+import { type Terminal, write } from '../terminal/terminal.ts';
 
 export type Chunks = AsyncIterable<Uint8Array | string>;
 

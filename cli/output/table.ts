@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { withoutControlCharacters } from '../terminal.ts';
+import { withoutControlCharacters } from '../terminal/terminal.ts';
 
 export interface TableColumn {
   title: string;

@@ -1,7 +1,7 @@
 import type { ServiceClient } from '../../client/index.ts';
 import { type Expression, FilterTextError, parseExpression } from '../../shared/filterText/filterSyntax.ts';
 import { type FilterColumn, type FilterTree, filterTreeOf, type Leaf, timeOf } from '../../shared/filterText/parseFilterText.ts';
-import { usageError } from '../commandError.ts';
+import { usageError } from '../terminal/commandError.ts';
 import type { RecordKind, RecordRun } from './recordRun.ts';
 
 /** One of the filters that a search takes. */

@@ -1,9 +1,9 @@
 import { readEnvironment } from '../../client/environment.ts';
 import { listLogStreams, type ServiceClient } from '../../client/index.ts';
-import { closestHint } from '../closest.ts';
-import { notFound, usageError } from '../commandError.ts';
-import { findExperiment } from '../findExperiment.ts';
-import { findProject, type ProjectOptions } from '../findProject.ts';
+import { closestHint } from '../lookup/closest.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
+import { findProject, type ProjectOptions } from '../lookup/findProject.ts';
+import { notFound, usageError } from '../terminal/commandError.ts';
 
 export const recordKinds = ['trace', 'span', 'session'] as const;
 export type RecordKind = (typeof recordKinds)[number];

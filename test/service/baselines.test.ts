@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exitCodes } from '../../cli/exitCodes.ts';
+import { exitCodes } from '../../cli/terminal/exitCodes.ts';
 import {
   approveExperiment,
   type ExperimentResponse,

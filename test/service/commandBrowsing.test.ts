@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exitCodes } from '../../cli/exitCodes.ts';
+import { exitCodes } from '../../cli/terminal/exitCodes.ts';
 import {
   createDataset,
   type ExperimentProgress,

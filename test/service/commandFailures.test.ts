@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { exitCodes } from '../../cli/exitCodes.ts';
+import { exitCodes } from '../../cli/terminal/exitCodes.ts';
 import { assay } from '../support/assay.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';

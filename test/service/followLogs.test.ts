@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { exitCodes } from '../../cli/exitCodes.ts';
+import { exitCodes } from '../../cli/terminal/exitCodes.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { startAssay } from '../support/assay.ts';
 import { sharedTestService } from '../support/sharedService.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runAssay } from '../../cli/runAssay.ts';
-import { quoted } from '../../cli/terminal.ts';
+import { quoted } from '../../cli/terminal/terminal.ts';
 
 const entry = join(import.meta.dirname, '../../cli/main.ts');
 

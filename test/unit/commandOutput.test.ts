@@ -8,7 +8,7 @@ import { failuresText } from '../../cli/output/failuresText.ts';
 import { jsonArrayOf } from '../../cli/output/jsonArrayOf.ts';
 import { progressLine, progressText } from '../../cli/output/progressText.ts';
 import { table } from '../../cli/output/table.ts';
-import { plainReason } from '../../cli/plainReason.ts';
+import { plainReason } from '../../cli/terminal/plainReason.ts';
 import type { ExperimentProgress } from '../../client/index.ts';
 
 const usage = (cost: number | null) => ({ run: { cost }, judges: { cost } });

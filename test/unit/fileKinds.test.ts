@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { readRows as commandRows } from '../../cli/rowFiles.ts';
+import { readRows as commandRows } from '../../cli/rows/rowFiles.ts';
 import { readRows as serviceRows } from '../../shared/datasets/readRows.ts';
 
 // Files as people have them, read by the service and by the command.

@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
-import { rowSelection } from '../../cli/rowsOption.ts';
+import { rowSelection } from '../../cli/rows/rowsOption.ts';
 import { FilterTextError, operators } from '../../shared/filterText/filterSyntax.ts';
 import { type FilterTree, operatorsOf, parseFilterText, timeOf } from '../../shared/filterText/parseFilterText.ts';
 import { printFilterText } from '../../shared/filterText/printFilterText.ts';

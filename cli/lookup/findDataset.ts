@@ -1,6 +1,6 @@
-import { type DatasetResponse, getDataset, listDatasets, type ServiceClient } from '../client/index.ts';
+import { type DatasetResponse, getDataset, listDatasets, type ServiceClient } from '../../client/index.ts';
+import { notFound } from '../terminal/commandError.ts';
 import { closestHint } from './closest.ts';
-import { notFound } from './commandError.ts';
 import { isUuid } from './isUuid.ts';
 
 /** The dataset of this name or id; undefined where there is none, or none that you may see. */

@@ -1,6 +1,6 @@
-import { listProjects, resolveProject, type ServiceClient, ValueError } from '../client/index.ts';
+import { listProjects, resolveProject, type ServiceClient, ValueError } from '../../client/index.ts';
+import { notFound } from '../terminal/commandError.ts';
 import { closestHint } from './closest.ts';
-import { notFound } from './commandError.ts';
 import { isUuid } from './isUuid.ts';
 
 export interface ProjectOptions {

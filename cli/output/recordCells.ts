@@ -1,8 +1,8 @@
 import { figureText } from '../../shared/figures/figureText.ts';
 import type { FilterColumn } from '../../shared/filterText/parseFilterText.ts';
 import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
-import { unitOf } from '../output/resultsText.ts';
-import type { Found } from './recordPages.ts';
+import type { Found } from '../records/recordPages.ts';
+import { unitOf } from './resultsText.ts';
 
 /** A table shows these columns unless others are named. */
 export const defaultColumns = ['created_at', 'name', 'input', 'output', 'status_code', 'metrics/duration_ns'] as const;

@@ -1,5 +1,5 @@
-import { closestNames } from '../shared/identifiers/closestNames.ts';
-import { editDistance } from '../shared/identifiers/editDistance.ts';
+import { closestNames } from '../../shared/identifiers/closestNames.ts';
+import { editDistance } from '../../shared/identifiers/editDistance.ts';
 
 /** Returns the end of a message about an unknown name: the existing name that looks most like it. Empty where none is like it. */
 export function closestHint(name: string, known: readonly string[]): string {

@@ -1,7 +1,7 @@
-import type { RowSelection, ServiceClient } from '../client/index.ts';
-import { usageError } from './commandError.ts';
-import { findExperiment } from './findExperiment.ts';
-import { expressionOf } from './records/recordFilters.ts';
+import type { RowSelection, ServiceClient } from '../../client/index.ts';
+import { findExperiment } from '../lookup/findExperiment.ts';
+import { expressionOf } from '../records/recordFilters.ts';
+import { usageError } from '../terminal/commandError.ts';
 
 const parts = ['limit', 'sample', 'seed', 'filter', 'ids', 'ordinals', 'same-as'] as const;
 type Part = (typeof parts)[number];

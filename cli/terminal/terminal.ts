@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { jsonWithBigInts } from '../shared/wire/longNumbers.ts';
+import { jsonWithBigInts } from '../../shared/wire/longNumbers.ts';
 
 /** The environment, streams and folder of a command, which the entry file takes from this process. */
 export interface Terminal {

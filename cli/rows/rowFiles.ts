@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import { decoderOf, notIn } from '../shared/csv/decoderOf.ts';
-import { isExact } from '../shared/wire/exactNumber.ts';
-import { isHeld, isWhole, parseNumbers } from '../shared/wire/longNumbers.ts';
-import { usageError } from './commandError.ts';
-import { counted } from './terminal.ts';
+import { decoderOf, notIn } from '../../shared/csv/decoderOf.ts';
+import { isExact } from '../../shared/wire/exactNumber.ts';
+import { isHeld, isWhole, parseNumbers } from '../../shared/wire/longNumbers.ts';
+import { usageError } from '../terminal/commandError.ts';
+import { counted } from '../terminal/terminal.ts';
 
 export const rowFormats = ['csv', 'json', 'jsonl', 'parquet'] as const;
 export type RowFormat = (typeof rowFormats)[number];
@@ -76,7 +76,7 @@ function textOf(bytes: Uint8Array): string {
 
 /** The rows as the service reads them. */
 async function csvRows(text: string, { delimiter, onCsvRead }: CsvChoice): Promise<Row[]> {
-  const { CsvProblem, readCsv } = await import('../shared/csv/readCsv.ts');
+  const { CsvProblem, readCsv } = await import('../../shared/csv/readCsv.ts');
   const names: string[] = [];
   const whole = async function* () {
     yield text;

@@ -1,12 +1,12 @@
 import { access } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type ExperimentDefinition, ValueError } from '../client/index.ts';
-import { checkDefinitionKeys } from '../client/runExperimentOptions.ts';
+import { type ExperimentDefinition, ValueError } from '../../client/index.ts';
+import { checkDefinitionKeys } from '../../client/runExperimentOptions.ts';
+import { usageError } from '../terminal/commandError.ts';
+import { withoutControlCharacters } from '../terminal/terminal.ts';
 import { lendClient } from './clientForFiles.ts';
-import { usageError } from './commandError.ts';
 import { moduleHint } from './moduleHint.ts';
-import { withoutControlCharacters } from './terminal.ts';
 
 const howItEnds = 'end it with export default defineExperiment({ … })';
 

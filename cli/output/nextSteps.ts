@@ -1,4 +1,4 @@
-import type { ExperimentResponse } from '../client/index.ts';
+import type { ExperimentResponse } from '../../client/index.ts';
 
 /** Names the commands for a run that a person stops watching. */
 export function nextSteps({ id, project_id }: Pick<ExperimentResponse, 'id' | 'project_id'>): string {

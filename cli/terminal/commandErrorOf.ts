@@ -1,4 +1,4 @@
-import { ConnectionError, ExperimentRunError, HttpStatusError, TakenOverError, ValueError } from '../client/index.ts';
+import { ConnectionError, ExperimentRunError, HttpStatusError, TakenOverError, ValueError } from '../../client/index.ts';
 import { CommandError, fileError, isFileProblem } from './commandError.ts';
 import { type ExitCode, exitCodes } from './exitCodes.ts';
 import { plainReason } from './plainReason.ts';

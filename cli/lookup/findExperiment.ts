@@ -1,8 +1,8 @@
-import { type ExperimentResponse, getExperiment, NotFoundError, type ServiceClient } from '../client/index.ts';
+import { type ExperimentResponse, getExperiment, NotFoundError, type ServiceClient } from '../../client/index.ts';
+import { notFound } from '../terminal/commandError.ts';
 import { closestHint } from './closest.ts';
-import { notFound } from './commandError.ts';
+import { experimentPages } from './experimentPages.ts';
 import { findProject, type ProjectOptions } from './findProject.ts';
-import { experimentPages } from './records/experimentPages.ts';
 
 const uuid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 const link = new RegExp(`/(?:p|projects?)/(${uuid.source})/experiments/(${uuid.source})`, 'i');

@@ -1,5 +1,5 @@
 import { registerHooks } from 'node:module';
-import { besideCommand } from './besideCommand.ts';
+import { besideCommand } from '../terminal/besideCommand.ts';
 
 /** The names under which the packages of the client, of the command and of the service offer the client. */
 const CLIENT = /^(?:@assay\/client|@assay\/cli\/client|assay\/client)(?:\/(\w+))?$/;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { fileError } from './commandError.ts';
-import type { Terminal } from './terminal.ts';
+import { fileError } from '../terminal/commandError.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
 /**
  * Sets the variables of a file of lines as `NAME=value`. Those that are set already stay.

@@ -1,9 +1,9 @@
-import { ServiceClient } from '../client/index.ts';
-import { VERSION } from '../shared/config/version.ts';
-import { CommandError } from './commandError.ts';
-import { type FoundService, findService } from './credentials/findService.ts';
-import { exitCodes } from './exitCodes.ts';
-import { quoted, type Terminal } from './terminal.ts';
+import { ServiceClient } from '../../client/index.ts';
+import { VERSION } from '../../shared/config/version.ts';
+import { CommandError } from '../terminal/commandError.ts';
+import { exitCodes } from '../terminal/exitCodes.ts';
+import { quoted, type Terminal } from '../terminal/terminal.ts';
+import { type FoundService, findService } from './findService.ts';
 
 export interface ServiceOptions {
   apiUrl?: string;

@@ -1,8 +1,8 @@
-import type { ExperimentProgress, ExperimentResponse, ServiceClient } from '../client/index.ts';
-import { type ExitCode, exitCodes } from './exitCodes.ts';
-import { readFailures } from './failures/readFailures.ts';
-import { failuresText } from './output/failuresText.ts';
-import { remark, sayJson, type Terminal, widthOf } from './terminal.ts';
+import type { ExperimentProgress, ExperimentResponse, ServiceClient } from '../../client/index.ts';
+import { readFailures } from '../failures/readFailures.ts';
+import { type ExitCode, exitCodes } from '../terminal/exitCodes.ts';
+import { remark, sayJson, type Terminal, widthOf } from '../terminal/terminal.ts';
+import { failuresText } from './failuresText.ts';
 
 type Experiment = Pick<ExperimentResponse, 'id' | 'project_id'>;
 
