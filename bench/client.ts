@@ -8,9 +8,9 @@ import { Logger } from '../client/logger.ts';
 import { percentile } from '../shared/statistics/percentile.ts';
 
 /**
- * What logging costs the application: functions that do nothing but call each other, one trace with an agent, a retriever, an llm and a tool span a
- * request, first without a logger, then with one that sends to a server that takes everything. The server is a thread of its own. CPU time of the
- * application's thread alone counts, that of sending included. The goal is under 20 µs a span.
+ * Measures the cost of logging for an application. Its functions only call each other; a request is one trace with an agent, a retriever, an llm and a
+ * tool span. It runs first without a logger, then with one that sends to a server that takes everything, in a thread of its own. Only CPU time of the
+ * application's thread counts, sending included. The goal is under 20 µs a span.
  */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({

@@ -12,7 +12,7 @@ import { logAndSearch, type Met } from '../test/support/victim.ts';
 import { prepareInProcess } from '../test/support/worstThingProcess.ts';
 import { type Neighbour, neighbourSettings, newNeighbour, type WorstThing, worstThings } from '../test/support/worstThings.ts';
 
-/** What the other caller must not feel. */
+/** Limits for the other caller, who must not notice the bad requests. */
 const SLOWEST_MS = 3_000;
 const TIMES_QUIET_P95 = 3;
 const MEMORY_MIB = 3 * 1024;

@@ -64,7 +64,7 @@ export async function run(args: string[]): Promise<void> {
   }
 }
 
-/** What was measured since the last line, and what went wrong since the start. */
+/** Latencies since the last line, and errors since the start. */
 class Figures {
   readonly errors = new Map<string, number>();
   #latencies = new Map<string, number[]>();
@@ -112,7 +112,7 @@ interface Soak {
   scoredId: string;
   figures: Figures;
   spansPerSecond: number;
-  /** What was acknowledged: traces that stay, that are scored, and that are deleted, by the name they have. */
+  /** Acknowledged traces: those that stay, that are scored, and that are deleted, by their name. */
   kept: number;
   scored: number;
   gone: Map<string, number>;

@@ -8,7 +8,7 @@ import { type CallOptions, clientOf } from './project.ts';
 export interface CreateCheckOptions extends CallOptions {
   /** The metric's name, by which experiments ask for it. */
   name: string;
-  /** What must be true of a record, in the interface's spelling. */
+  /** The condition that a record must meet, in the interface's spelling. */
   check: z.input<typeof Check>;
   description?: string | undefined;
   tags?: string[] | undefined;

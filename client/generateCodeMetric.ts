@@ -7,7 +7,7 @@ import { untilAnswered } from './untilAnswered.ts';
 const BETWEEN_ASKING_MS = 500;
 
 export interface GenerateCodeMetricOptions extends CallOptions {
-  /** What the metric is to measure, in words: at most 10,000 characters. */
+  /** A description of what the metric measures: at most 10,000 characters. */
   sentence: string;
   /** The kind of records that it scores: `trace` without it. */
   kind?: string | undefined;

@@ -9,7 +9,7 @@ export interface IntegrationCostRouteDeps {
   projects: Pick<ProjectStore, 'find'>;
 }
 
-/** What calls through integrations cost. */
+/** Routes that report the cost of calls through integrations. */
 export const integrationCostRoutes = ({ costs, projects }: IntegrationCostRouteDeps): Endpoint[] => [
   endpoint({
     method: 'get',

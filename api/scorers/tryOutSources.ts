@@ -23,13 +23,13 @@ export interface TryOutSourceDeps extends RecordSearchDeps, DatasetDeps {
   recordToScore(run: RunRef, recordId: string, metric: EnabledMetric): Promise<RecordToScore | undefined>;
 }
 
-/** What a metric is tried out on: what there is in all, and what is on the page that the request asks for. */
+/** Sources for a try-out of a metric: the number of all that match, and those on the requested page. */
 export interface TryOutPage {
   sources: TryOutSource[];
   matching: number;
 }
 
-/** What metrics that are not saved are tried out on, for callers who may have records of the project scored. */
+/** Finds the sources that an unsaved metric is tried out on, for callers who may have records of the project scored. */
 export function tryOutSources(deps: TryOutSourceDeps) {
   const rowStore = datasetRowStore(deps);
   const mayScore = (caller: Caller, projectId: string) => deps.gate.authorize(caller, { project: 'set_metric' }, projectId);
@@ -71,7 +71,7 @@ export function tryOutSources(deps: TryOutSourceDeps) {
     },
     /** @throws ServiceError `NotFound` for a dataset that the caller may not see */
     mayRead: (caller: Caller, datasetId: string) => deps.assets.require(caller, 'dataset', datasetId, 'read'),
-    /** Of a dataset that the caller may read. @throws ServiceError `NotFound` for a version that there is not */
+    /** Returns rows of a dataset that the caller may read. @throws ServiceError `NotFound` for a version that does not exist */
     async rows(metric: EnabledMetric, body: TriedRows): Promise<TryOutPage> {
       const version = await foundVersion(deps.datasets, body.dataset_id, body.dataset_version_index ?? undefined);
       const from = body.starting_token ?? 0;

@@ -2,7 +2,7 @@ import type { TestService } from '../../test/support/testService.ts';
 import { type Check, checks, type Sdk } from './packages.ts';
 import { story, usageOfCalls } from './weatherModel.ts';
 
-/** What was otherwise than said, and what the package does not send. */
+/** Checks with a wrong value, checks that the package sends nothing for, and the records themselves. */
 export interface Outcome {
   wrong: Map<Check, string>;
   unsent: ReadonlySet<Check>;
@@ -80,7 +80,7 @@ const isCity = (text: string): boolean => {
   }
 };
 
-/** What is otherwise, as a text; undefined where all is as it should be. */
+/** Functions that describe the difference from the expected records; undefined where there is none. */
 const differences: Record<Check, (of: Found) => string | undefined> = {
   trace: ({ traces }) =>
     traces.length === 1 && traces[0].is_complete

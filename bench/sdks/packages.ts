@@ -1,4 +1,4 @@
-/** What is looked for in the records of a package's trace. */
+/** A property that the benchmark looks for in the records of a package's trace. */
 export type Check =
   | 'trace'
   | 'kinds'
@@ -27,7 +27,7 @@ export interface Sdk {
   install: readonly string[];
   /** A file of `programs`, and its arguments. */
   program: readonly [file: string, ...args: string[]];
-  /** What the package does not send, in this program. */
+  /** Properties that the package does not send in this program. */
   sendsNo?: readonly Check[];
   environment?: Record<string, string>;
 }

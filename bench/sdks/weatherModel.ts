@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Answer, ReceivedRequest } from '../../test/support/modelEndpoint.ts';
 
-/** What every program asks, and what comes of it. */
+/** The question of every program, and the expected answers. */
 export const story = {
   question: 'What is the weather in Zürich?',
   city: 'Zürich',
-  /** What the tool `get_weather` answers. */
+  /** The answer of the tool `get_weather`. */
   weather: '21 degrees in Zürich',
   answer: 'It is 21 degrees in Zürich.',
   model: 'gpt-4o-mini-2024-07-18',
@@ -21,7 +21,7 @@ type Usage = (typeof usageOfCalls)[number];
 
 interface Turn {
   usage: Usage;
-  /** What the model calls; absent: it answers. */
+  /** The model's call of a tool; absent when it answers. */
   tool?: { name: string; arguments: string };
 }
 

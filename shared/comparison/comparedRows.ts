@@ -46,7 +46,7 @@ export interface ComparedRowPage {
   total: number;
   /** The metric that the rows are ordered by. */
   sortedBy: string;
-  /** What failed rows without a value of it count as. */
+  /** The value that failed rows without one count as. */
   failedRows: FailedRows;
 }
 

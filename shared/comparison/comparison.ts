@@ -70,7 +70,7 @@ export interface Comparison {
   rowsToDecide: number | null;
   /** Counts of categories: `counts[i][j]` rows have category i on the baseline's side and j on the other's. */
   table: { categories: string[]; counts: number[][] } | null;
-  /** Whether the difference is more than chance: `better`, `worse`, or without a direction. */
+  /** True when the difference is more than chance: `verdict` is then `better` or `worse`, or null without a direction. */
   differs: boolean;
   verdict: Verdict;
   sentence: string;

@@ -22,9 +22,9 @@ export interface ComparedRuns {
   baseline: RunRef;
   other: RunRef;
   matchedBy: MatchedBy;
-  /** Whether all traces of both have the id of a dataset row. */
+  /** True when all traces of both have the id of a dataset row. */
   allHaveRowIds: boolean;
-  /** Whether rows were repeated on either side. */
+  /** True when either side has trials. */
   hasTrials: boolean;
   /** Two versions of one dataset: a row with the same id may have another content. */
   versions: { datasetId: string; earlier: number; later: number } | undefined;
@@ -81,7 +81,7 @@ export interface PairsQuery extends ComparedRuns {
   metrics: readonly string[];
   /** Beside them duration, tokens and cost of each row. */
   withMeasured: boolean;
-  /** What a failed row without a value counts as, by metric; of a metric that is not named it has none. */
+  /** The value that a failed row without one counts as, by metric; under a metric that is missing here, the row has no value. */
   worst: ReadonlyMap<string, number>;
   /** Rows are grouped by their value of this column, on the baseline where both have the row. */
   slice?: ColumnDef;

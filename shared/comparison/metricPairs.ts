@@ -15,7 +15,7 @@ interface MetricPairsQuery {
   slice: ColumnDef | undefined;
   /** Rows of the larger side. */
   rows: number;
-  /** What a failed row without a value counts as, by metric. */
+  /** The value that a failed row without one counts as, by metric. */
   worst: ReadonlyMap<string, number>;
 }
 

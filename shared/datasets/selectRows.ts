@@ -15,7 +15,7 @@ export interface ChoosableRows {
   contentId: string;
   columns: readonly Column[];
   numRows: number;
-  /** Whether their ids are known beyond this run: those of a dataset are, those of a list of records are not. */
+  /** True when the ids of rows exist beyond this run: ids of a dataset do, those of a list of records do not. */
   keepIds: boolean;
 }
 

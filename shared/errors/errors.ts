@@ -66,7 +66,7 @@ export interface Named {
 export interface ErrorOptions {
   /** Values worth logging and returning beside the message; never a secret, a prompt or a bound value. */
   context?: Record<string, unknown>;
-  /** What is wrong, in the words that the request may name it by: the answer of a 422 says where it does. */
+  /** Texts by which the request may name the wrong part: the answer of a 422 points to the place that has them. */
   named?: Named;
   /** Seconds after which the caller may try again; sent as `Retry-After`. */
   retryAfterSeconds?: number;

@@ -38,8 +38,8 @@ export interface ExperimentAggregates {
   /** Under the same names. */
   counts?: Record<string, MadeOf>;
   usage?: RunUsage;
-  /** What the `aggregator_fn` of metrics of code made of their values, under the same names; only of those that have one. */
+  /** Results of the `aggregator_fn` of code metrics, under the same names; only of metrics that have one. */
   byCode?: Record<string, AggregatedByCode>;
-  /** Of a run of several trials, under the same names. */
+  /** Figures of a run of several trials, under the same names. */
   overTrials?: Record<string, TrialFigures>;
 }

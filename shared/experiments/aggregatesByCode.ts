@@ -13,7 +13,7 @@ const MAX_SCORES = 100_000;
 /** Milliseconds, the turns of other projects included. */
 const MAX_WAIT_MS = 60_000;
 
-/** What the `aggregator_fn` of metrics of code make of their values in a run, by the names of those that have one. What fails says why. */
+/** Returns the results of the `aggregator_fn` of code metrics over their values in a run, by metric; a result that failed says why. */
 export async function aggregatesByCode(
   { sandbox, values }: ByCodeDeps,
   run: RunRef,

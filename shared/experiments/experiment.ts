@@ -35,7 +35,7 @@ export interface RunSettings {
   pauseAfterFailures: number;
   /** Consecutive rows that failed because their provider is down or refuses, after which the run pauses by itself; 0 never does. */
   pauseAfterProviderFailures: number;
-  /** What the run's calls may use, instead of what is set on their integration. */
+  /** Limits of the run's calls; they replace those of the integration. */
   limits?: Partial<CallLimits>;
 }
 

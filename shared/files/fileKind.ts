@@ -35,7 +35,7 @@ const textTypes: Readonly<Record<string, string>> = {
   xml: 'text/xml',
 };
 
-/** What a file is by its bytes, and of a text by its name; undefined for what is none of the kinds that models are sent. */
+/** Returns the kind of a file, by its bytes and for texts by its name; undefined for a kind that no model receives. */
 export function fileKind(name: string, bytes: Uint8Array): FileKind | undefined {
   const found = signatures.find(({ is }) => is(bytes));
   if (found) return { contentType: found.contentType, modality: found.modality };

@@ -28,14 +28,14 @@ function byPurpose(models: readonly Pick<CallableModel, 'alias' | 'modalities'>[
   };
 }
 
-/** What is recommended of the models that an integration names, whatever it calls them. */
+/** Returns the recommended ones among an integration's models, by purpose and under the integration's own names. */
 export function recommendedOf(integration: Integration): Record<string, string[]> {
   const ranked = modelsOf(integration).map((model) => ({ model, rank: allJudges.indexOf(model.builtin ?? '') }));
   const found = ranked.filter(({ rank }) => rank >= 0).sort((a, b) => a.rank - b.rank);
   return byPurpose(found.map(({ model }) => model));
 }
 
-/** What is recommended of the built-in models of each provider, whether it is connected or not. */
+/** Returns the recommended built-in models of each provider, connected or not. */
 export const supportedRecommendations = (): Record<string, Record<string, string[]>> =>
   Object.fromEntries(
     Object.entries(recommendedJudges).map(([provider, names]) => [

@@ -24,7 +24,7 @@ const Token = TokenOrCredentials.superRefine((token, context) => {
   for (const { message } of ProviderToken.safeParse(token).error?.issues ?? []) context.addIssue({ code: 'custom', message });
 });
 
-/** What is kept of the tables is for those who ask which there are. Former releases kept the address alone. */
+/** Stored settings. The fields of tables are only shown to callers. Former releases stored the address alone. */
 const Kept = z.object({
   hostname: z.string(),
   default_catalog_name: z.string().nullable().default(null),

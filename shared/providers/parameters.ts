@@ -4,7 +4,7 @@ import type { ParameterMap } from './modelFamily.ts';
 /** Run settings as stored: wire names, all optional; unknown keys and null values are ignored. */
 export type ModelSettings = Readonly<Record<string, unknown>>;
 
-/** What a model takes. */
+/** The parameters that a model accepts. */
 export interface ModelParameters {
   parameters: ParameterMap;
   /** True when the integration lists the parameters itself: then each is sent whatever its value. */

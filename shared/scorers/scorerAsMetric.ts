@@ -151,7 +151,7 @@ function shownTexts(record: ScoredRecord, inputType: JudgeDefinition['inputType'
   return { ...without(record), ...(record.traces ? { traces: record.traces.map(without) } : {}) };
 }
 
-/** What a judge is shown beside the documents, which come one by one. */
+/** Returns the material that a judge sees beside the documents, which come one by one. */
 const besideDocuments = ({ kind }: ScoredRecord, material: readonly Material[]): Material[] =>
   material.filter(({ name }) => name !== contextPart.name && !(kind === 'retriever' && name === 'output'));
 

@@ -22,7 +22,7 @@ export async function withRequiredScorers(
 }
 
 /**
- * What there must be for a value of a scorer: a judge, of its own or of a metric that it requires, and parts of the record.
+ * Returns what a value of a scorer needs: a judge, of its own or of a metric that it requires, and parts of the record.
  * @param scorers those that it requires among them
  */
 export function scorerNeeds(scorer: Scorer, scorers: ReadonlyMap<string, Scorer>): MetricNeed[] {

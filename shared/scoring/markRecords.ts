@@ -90,7 +90,7 @@ async function* unsampled(keys: AsyncIterable<RecordKey>): AsyncGenerator<Sample
   for await (const key of keys) yield [key, () => true];
 }
 
-/** What segments say goes by the name, the metadata and the contents of a record. One that was deleted meanwhile is left out. */
+/** Yields each record with the metrics that its segments choose, by its name, metadata and contents; leaves out records deleted meanwhile. */
 async function* sampled(
   marks: Pick<MarkStore, 'scoringTargets'>,
   run: RunRef,

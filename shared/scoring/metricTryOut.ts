@@ -43,7 +43,7 @@ export interface MetricTryOut {
   summary: TryOutSummary;
 }
 
-/** What a try-out calls what it tries. */
+/** Words for the metric in the messages of a try-out. */
 interface Words {
   one: string;
   what: string;

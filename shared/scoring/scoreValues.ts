@@ -30,7 +30,7 @@ export interface ScoreValuesDeps extends WriterDeps, Pick<RowValueDeps, 'rowValu
 export interface ScoreValuesOptions {
   /** Values computed at once. */
   lanes: number;
-  /** Whether there are judges among the metrics. */
+  /** True when there are judges among the metrics. */
   judged: boolean;
   /** The time of `performance.now()` after which no further value starts. */
   until: number;
@@ -40,7 +40,7 @@ export interface ScoreValuesOptions {
   givenUp: AbortSignal;
   /** Resolves when these values are still this worker's to compute. @throws the reason of `stopping` when they are not */
   confirm(): Promise<void>;
-  /** Whether the values of judges are stored as `computing` before they are asked. */
+  /** True when the values of judges are stored as `computing` before the calls. */
   showsComputing: boolean;
   /** Values in a row whose judge could not be asked, by its provider's fault, after which no further one begins; absent or 0: never. */
   maxProviderFailures?: number;

@@ -123,7 +123,7 @@ export interface LackingQuery {
   ofSpans: readonly string[];
   /** Microseconds: a value that failed before is computed again. */
   failedBefore: number;
-  /** Whether a value counts of which it is not known what made it: those of former releases have no version. */
+  /** True when a value without the version of its scorer counts as computed; former releases stored none. */
   unknownCounts: boolean;
   /** Only those that lack a value in one of these ways; absent: in any. */
   states?: readonly ValueState[];

@@ -12,7 +12,7 @@ export interface ScoreRunInput {
   runId: string;
   runName: string;
   projectName: string;
-  /** Whether the run is an experiment, whose scores do not wait for those of log streams; absent in workflows of former releases. */
+  /** True when the run is an experiment, whose scores do not wait for those of log streams; absent in workflows of former releases. */
   ofExperiment?: boolean;
   /** Values computed by former executions of the same workflow; absent in the first. */
   scored?: number;
@@ -45,7 +45,7 @@ export interface ScorePass {
   from?: string;
   /** Number of the experiment's workflow that asks: it gets nothing once its run has ended or has a newer workflow. Absent: no experiment's does. */
   number?: number;
-  /** Whether all rows of the experiment are recorded: then every row is looked at, not only those recorded since the last look. */
+  /** True when all rows of the experiment are recorded: then the workflow looks at every row, not only at those recorded since its last look. */
   ended?: boolean;
 }
 

@@ -28,18 +28,18 @@ export const IntegrationTestResult = z
     model: z.string().nullable(),
     /** The model's answer, cut to 4,000 characters; null where the call failed. */
     text: z.string().nullable(),
-    /** Of the last try alone; null where there was none. */
+    /** Milliseconds of the last try alone; null where there was none. */
     latency_ms: z.number().nullable(),
     num_input_tokens: z.number().nullable(),
     num_output_tokens: z.number().nullable(),
     /** In US dollars; null where the price or the tokens are unknown. */
     cost: z.number().nullable(),
-    /** What was sent otherwise than asked for, because the endpoint does not take it so. */
+    /** Notes on parameters that the service changed or left out because the endpoint does not accept them. */
     sent_otherwise: z.array(z.string()),
     error: z
       .object({
         kind: z.enum(integrationTestFailures),
-        /** Of the endpoint's answer; null where it gave none, or it may not be shown. */
+        /** HTTP status of the endpoint's answer; null where it gave none, or the caller may not see it. */
         status: z.number().nullable(),
         message: z.string(),
       })

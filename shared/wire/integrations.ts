@@ -228,7 +228,7 @@ export const CustomIntegrationCreate = z
   .meta({ id: 'CustomIntegrationCreate' });
 export type CustomIntegrationCreate = z.output<typeof CustomIntegrationCreate>;
 
-/** What proves to a provider who calls it, in a header. */
+/** A credential that proves to a provider who calls it, in a header. */
 export const ProviderToken = secret.regex(/^[\x21-\x7e]+$/, { error: 'must be printable characters without spaces' });
 
 /** Client credentials, or such a token: the type of the authentication decides. */
@@ -278,7 +278,7 @@ export const ShownMultiModalConfig = z.object({
   max_file_size_bytes: z.number().nullable(),
 });
 
-/** What every caller may read back of a custom integration: the fields of its secrets are null. */
+/** The fields of a custom integration that every caller may read: those of its secrets are null. */
 const customFields = {
   multi_modal_config: ShownMultiModalConfig.nullable(),
   authentication_type: AuthenticationType,
@@ -294,7 +294,7 @@ const customFields = {
   headers: z.null(),
 };
 
-/** What the settings of every provider begin with. */
+/** The first fields of every provider's settings. */
 export const settingsIdentity = { id: Uuid, name: z.string(), extra: z.null() };
 
 /** Settings of a custom integration without secrets. */

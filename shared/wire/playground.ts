@@ -7,10 +7,10 @@ import { PromptRunSettings, Template } from './prompts.ts';
  * owners and editors hold. Lists of permissions show it only where they are asked for it (`GET /v2/projects/{project_id}?actions=use_playground`, and
  * `actions` of `POST /v2/projects/paginated`): programs that know the interface's actions alone never meet it.
  *
- * What can be known before anything is paid is refused as an ordinary error: a variable of the template without a value (422, `prompt_variable_unknown`
- * with the closest name), an unknown model (422), an unknown version (404), too many calls at once or a limit of the project that is reached (429 with
- * `Retry-After`). Else the answer is a stream of server-sent events: `started`, any number of `delta`, and one of `completed` and `failed`, which is the last. Comments come between them while
- * nothing happens. Whoever closes the connection cancels the call.
+ * Mistakes that the service sees before the call are ordinary errors: a variable of the template without a value (422, `prompt_variable_unknown` with
+ * the closest name), an unknown model (422), an unknown version (404), too many calls at once or a reached limit of the project (429 with
+ * `Retry-After`). Else the answer is a stream of server-sent events: `started`, any number of `delta`, and last one of `completed` and `failed`.
+ * Comments come between them while nothing happens. A caller that closes the connection cancels the call.
  */
 export const PlaygroundCallRequest = z
   .strictObject({

@@ -64,7 +64,7 @@ describe('code that tries to leave its interpreter', () => {
     expect(asked).toBe(0);
   });
 
-  /** What holds when somebody gets hold of JavaScript all the same: the modules are there still, their import alone is shut. */
+  /** Gets the modules back, of which only the import is blocked: code with access to JavaScript must be harmless, too. */
   const reach = `import gc, sys
 sys.meta_path[:] = [one for one in sys.meta_path if one.__name__ != 'NoWayOut'] if all(hasattr(one, '__name__') for one in sys.meta_path) else sys.meta_path[1:]
 held = [one for one in gc.get_objects() if type(one).__name__.startswith('JsProxy') or type(one).__name__.endswith('Proxy')]

@@ -14,7 +14,7 @@ const MiB = 1024 * 1024;
 let server: Server;
 let url: string;
 let guard: OutboundGuard;
-/** What became of the answers: bytes that were taken from us, by path. */
+/** Bytes of the answers that the client took, by path. */
 const sent = new Map<string, number>();
 beforeAll(async () => {
   server = createServer((request, response) => {

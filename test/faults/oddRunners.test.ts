@@ -12,7 +12,7 @@ import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts
 
 const CLIENT = join(import.meta.dirname, '../../client/index.ts');
 
-/** What a module may give or do, by the text of its row. */
+/** A module whose text of the row chooses what it returns or does. */
 const oddModule = `
   import { log } from ${JSON.stringify(CLIENT)};
   const cyclic = {};

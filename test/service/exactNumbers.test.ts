@@ -131,7 +131,7 @@ describe('a number that no double holds', () => {
   });
 
   test('is answered, exported and found in rows of a dataset as it was sent', async () => {
-    /** What the store reads as a number stays one. */
+    /** True for integers that the store reads as numbers, which stay numbers. */
     const isNumber = (number: string) => /^-?\d+$/.test(number) && BigInt(number) >= -(2n ** 63n) && BigInt(number) < 2n ** 64n;
     const made = JSON.parse(
       await fetch(`${service.url}/datasets?format=jsonl`, {

@@ -21,7 +21,7 @@ const post = async (path: string, body: object): Promise<Body> => {
   return answer.body;
 };
 
-/** What the judges say of each record, and what people do; undefined: nothing. */
+/** The judges' values and the people's ratings of each record; undefined where there is none. */
 const rows: {
   polite?: boolean;
   grade?: number;

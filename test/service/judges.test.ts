@@ -31,7 +31,7 @@ let at: string;
 // biome-ignore lint/suspicious/noExplicitAny: replies of every shape; a wrong guess fails the test
 type Reply = { status: number; body: any };
 
-/** What a record shows of a metric. */
+/** The part of a record that shows a metric. */
 type Shown = { status_type: string; judged_by_model_under_test?: boolean; model_alias?: string };
 
 const models = ['small-model', 'large-model'];

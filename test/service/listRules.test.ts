@@ -21,7 +21,7 @@ const made = async (path: string, body: unknown): Promise<Body> => {
   return reply.body;
 };
 
-/** What has a name: how one is made, and the route that lists them, with the key of the list in its answer. */
+/** Kinds of things with a name: how one is made, and the route that lists them, with the key of the list in its answer. */
 const named: Record<
   string,
   { make: (project: string, name: string) => Promise<Body>; list: (project: string) => [string, string] }

@@ -18,7 +18,7 @@ const LATENCY_MS = 60;
 const FORGOTTEN_MS = 1_200;
 /** Connections that are not kept are closed after ten seconds, and nothing but names is remembered for longer than that. */
 const LONG_PAUSE_MS = 16_000;
-/** What an api does by itself from time to time. */
+/** Matches the statements that an api sends without a request. */
 const BY_ITSELF = /^SELECT$|^SELECT 1$|experiments|schedule|recurring/i;
 
 describeWithServer('how many round trips to Postgres one request waits for', postgresProgram, (postgres) =>
@@ -110,7 +110,7 @@ describeWithServer('how many round trips to Postgres one request waits for', pos
         .since(from)
         .filter(({ text, answered }) => answered !== Number.POSITIVE_INFINITY && !BY_ITSELF.test(text));
     };
-    /** Of a few requests the one with the fewest: on a busy machine, what is asked side by side is answered one after the other, or finds no connection. */
+    /** Returns the fewest trips among a few requests: on a busy machine, parallel statements run one after the other or open a connection. */
     const fewestTripsOf = async (request: () => Promise<void>, before = async () => {}): Promise<RoundTrip[]> => {
       const tried: RoundTrip[][] = [];
       while (tried.length < 5 && !tried.some((trips) => oneAfterTheOther(trips) <= 3)) {

@@ -33,7 +33,7 @@ const presetOf = async (name: string): Promise<Json> => {
   return (await made<Json>(service, '/scorers/list', { filters })).scorers[0];
 };
 
-/** What a metric says of a trace of a log stream that has it switched on. */
+/** Returns the score of a metric on a trace of a log stream that has it switched on. */
 async function scored(scorer: object, metric: string): Promise<Json> {
   const at = `/projects/${project}`;
   const stream = (await made<Json>(service, `${at}/log_streams`, { name: newId() })).id;

@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const send = <T = { id: string }>(path: string, body: object): Promise<T> => service.client.send<T>(path, { body });
 
-/** What the judge of a scorer with these settings says of a trace with these texts, and what it was sent. */
+/** Returns the verdict of a scorer with these settings on a trace with these texts, and the request that its judge received. */
 async function judged(trace: { input: string | object[]; output: string }, scorer: object, version: object = {}) {
   const { id } = await send('/scorers', { name: newId(), scorer_type: 'llm', output_type: 'boolean', ...scorer });
   const asking = { user_prompt: 'Does the picture fit?', model_name: model, scoreable_node_types: ['trace'] };

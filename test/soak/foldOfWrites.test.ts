@@ -16,7 +16,7 @@ const KILLS = Number(process.env.FOLD_KILLS ?? 3);
 const SEED = Number(process.env.FOLD_SEED ?? 1);
 const WRITERS = 8;
 const SPANS = 3;
-/** Of one request; with the updates and deletions that follow it. A fifth of the records is updated. */
+/** Traces in one request. Updates of a fifth of the records, and a deletion, follow it. */
 const TRACES = 25;
 const UPDATES = (TRACES * (1 + SPANS)) / 5;
 const DELETED_TRACES = 1;

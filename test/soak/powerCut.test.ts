@@ -5,7 +5,7 @@ import { ServiceClient } from '../../client/http.ts';
 import { describeWithDisk, ownDisk } from '../support/ownDisk.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 
-/** What the README promises: so much of what was acknowledged last may be lost with the power, and nothing older. */
+/** The README's promise: a power cut may lose acknowledged data of this many last milliseconds, and nothing older. */
 const MAY_BE_LOST_MS = 10_000;
 const PER_REQUEST = 20;
 

@@ -74,7 +74,7 @@ const texts = [
   '\u0000nul',
 ];
 const numbers = [-1, 0, 1, 7, 200, 500, 2 ** 31 - 1, -(2 ** 31)];
-/** What a double and a 64-bit integer hold at their ends and between them. */
+/** Values of doubles and 64-bit integers at their ends and between them. */
 const edges = [2 ** 53, 2 ** 53 - 1, -(2 ** 53), 1e300, -1e300, Number.MAX_VALUE, Number.MIN_VALUE, 0.1 + 0.2, 0.3, 1 / 3, 0, -0];
 const nanoseconds = [0, 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 53 - 2, 7];
 const tagLists = [[], ['prod'], ['prod', 'Été', 'ΟΔΥΣΣΕΥΣ'], ["it's", '100%'], ['PROD', 'prod']];

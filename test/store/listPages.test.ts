@@ -23,7 +23,7 @@ import { openSeededDatabase } from '../support/seedPostgres.ts';
 const THINGS = 1_000;
 /** Rows that the search for a page may look at beside those of the page and before it: the others of the same time. */
 const ALIKE = 10;
-/** What a row may be looked at for, say by a key and for a role. */
+/** Reasons for which one statement may look at a row, say by a key and for a role. */
 const ROWS_EACH = 2;
 
 let folder: string;

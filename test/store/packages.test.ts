@@ -55,7 +55,7 @@ afterAll(async () => {
 interface InstalledService {
   url: string;
   apiKey: string;
-  /** What its data folder is. */
+  /** Path of its data folder. */
   dataDir: string;
   client: ServiceClient;
   /** Ends it with SIGTERM. @returns its exit code */

@@ -19,7 +19,7 @@ const ranElsewhere = ['npm ci && npm run demo', 'npm ci && npm test', 'npm start
 interface Block {
   language: string;
   text: string;
-  /** Whether it stands right below the block before it, as the output of a command does. */
+  /** True when it stands right below the block before it, as the output of a command does. */
   follows: boolean;
 }
 

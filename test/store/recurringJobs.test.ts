@@ -45,7 +45,7 @@ async function startJobWorker(names: string[]): Promise<ServerProcess> {
 
 const job = (name: string, every: number, atStart = false): RecurringJob => ({ name, every, atStart, run: async () => {} });
 
-/** What an api process does with the jobs at its start, and every 30 s from then on. */
+/** Builds the namespace through which an api process applies the jobs, at its start and every 30 s from then on. */
 const apiProcess = (of = client, through = connection, log = pino({ level: 'silent' })) =>
   temporalNamespace(through, of, 'default', log);
 

@@ -28,7 +28,7 @@ let sweepWorker: Worker;
 const swept: string[] = [];
 let working: Promise<unknown>;
 
-/** What stands behind the activities of one run. */
+/** The scripted behaviour of the activities of one run. */
 interface Behind {
   plan: Partial<RunPlan>;
   runRows(chunk: Chunk, context: Context): Promise<ChunkOutcome>;

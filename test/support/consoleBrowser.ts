@@ -32,7 +32,7 @@ export type Account = { key: string } | { email: string; password: string };
 
 /** Closing it throws every problem of its pages, as one error. */
 export interface ConsoleBrowser extends AsyncDisposable {
-  /** What went wrong on any page: errors of scripts, rejections that nothing handles, errors of the console, and what the content policy forbade. */
+  /** Problems of all pages: errors of scripts, unhandled rejections, errors in the console, and violations of the content policy. */
   problems: string[];
   /** A browser of its own, without a cookie of the others. On its pages a deletion can be taken back until `endUndo`. */
   context(options?: BrowserContextOptions): Promise<BrowserContext>;

@@ -27,7 +27,7 @@ const ErrorObject = z.object({
   }),
 });
 
-/** What no caller can understand or should see: our internals, those of the stores, and values that were never written out. */
+/** Matches texts that no caller should see: internals of the service and the stores, and values that were never written out. */
 const gibberish =
   /\[object Object\]|received undefined|\bat \S+ \(|node:internal|DB::Exception|ClickHouse|PGlite|Postgres|SQLSTATE|syntax error|\brelation "|violates|Cannot read propert|is not a function|Maximum call stack/;
 

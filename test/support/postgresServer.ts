@@ -19,7 +19,7 @@ export const postgresProgram = {
 };
 
 export interface PostgresServer extends ServerProcess {
-  /** Of a database that is empty at first. */
+  /** URL of a database that is empty at first. */
   url: string;
   query(sql: string): Promise<pg.QueryResultRow[]>;
   /** Starts it again on the same data after `stop` or `kill`, at the same URL. */

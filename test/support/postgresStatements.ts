@@ -1,6 +1,6 @@
 import type { TcpProxy } from './tcpProxy.ts';
 
-/** What one client sent and waited for: a statement, several that were sent together, or the opening of a connection. */
+/** One exchange that a client waited for: a statement, several that were sent together, or the opening of a connection. */
 export interface RoundTrip {
   text: string;
   /** Places in the order of all that went over the proxy; `answered` is infinite until the server is ready again. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
 import type { Progress, RowRecord } from './runs.ts';
 
-/** What the previous release has left, and said of it before it was killed. `test/fixtures/makePreviousRelease.ts` makes it. */
+/** Data of the previous release, and its own answers about them before it was killed. `test/fixtures/makePreviousRelease.ts` makes it. */
 export const archivePath = join(import.meta.dirname, '../fixtures/previousRelease.tar.br');
 
 /** Files that the service is given by its settings, beside the data folder. */

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 /** One connection to a service, for what no HTTP client would send. */
 export interface RawConnection {
   socket: Socket;
-  /** What has come and was no answer asked for, when the other side has closed. */
+  /** Resolves when the other side has closed, with the received text that no call of `answer` took. */
   closed: Promise<string>;
   /** The next answer, once its body has the length it names. */
   answer(): Promise<{ status: number; head: string; text: string }>;

@@ -17,7 +17,7 @@ export interface ExperimentOf {
   until(holds: (progress: Progress) => boolean, timeoutMs?: number): Promise<Progress>;
   /** Waits for the end of the run. */
   end(timeoutMs?: number): Promise<Progress>;
-  /** Of the run that was started last. */
+  /** Returns the workflow's id of the run that was started last. */
   workflowId(): string;
   traces(): Promise<RowRecord[]>;
   spans(): Promise<SpanRecord[]>;

@@ -7,7 +7,7 @@ import type { Database } from '../../shared/stores/postgres/database.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const KEPT_IN = join(ROOT, 'node_modules/.cache/assay-tests');
-/** What decides what a new store holds: the engine, how it is opened, and the migrations. */
+/** Files that decide the contents of a new store: the engine, the code that opens it, and the migrations. */
 const SOURCES = ['node_modules/@electric-sql/pglite/package.json', 'shared/stores/postgres/{connect.ts,migrate.ts,migrations/*}'];
 
 /**

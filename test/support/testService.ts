@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ServiceClient } from '../../client/http.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 
-/** Of the administrator of every service that tests start. */
+/** The administrator's key in every service that tests start. */
 export const API_KEY = 'test-administrator-key';
 
 export interface TestProject {

@@ -6,11 +6,11 @@ const EVERY_MS = 300;
 /** A call that has not answered by then counts as an error. */
 const CALL_MS = 60_000;
 
-/** What a caller met who logged a trace and searched it, again and again. */
+/** Times and errors of a caller who logged a trace and searched it, again and again. */
 export interface Met {
   /** Milliseconds of each call. */
   took: number[];
-  /** What was not answered, or answered by an error, or not found. */
+  /** Calls without an answer, answers that are errors, and traces that were not found. */
   errors: string[];
 }
 

@@ -19,7 +19,7 @@ const MEMORY = 16 * MiB;
 const bodies = openBodyBounds({ memoryBytes: MEMORY, bytesPerSecond: 10_000, windowMs: 300, lingerMs: 100 });
 let http: HttpService;
 
-/** Who calls is whom the header `account` names; the project `closed` is nobody's. */
+/** Takes the header `account` for the caller, and refuses the project `closed` to all callers. */
 const gate: Gate = {
   authenticate: async ({ headers }) => ({ userId: String(headers.account), email: 'a@example.com', role: 'user' }),
   async authorize(_caller, _access, projectId) {

@@ -622,7 +622,7 @@ describe('finding the model', () => {
     for (const model of builtinModels) expect(findBuiltinModel(model.name.toUpperCase().replaceAll('-', ' '))).toBe(model);
   });
 
-  /** What the list of prices has beside the chat models of today. */
+  /** Matches the names in the price list that are not current chat models. */
   const beside = [
     // Other media, embeddings, models that a user has trained.
     /audio|image|realtime|transcribe|tts|voxtral|-live|omni|embed|moderation|whisper|ocr|:|\.ft-/,

@@ -13,7 +13,7 @@ interface Said {
 
 const json = JSON.stringify;
 
-/** What spans say in one form of one convention, with a word of its own in every place that can hold one. */
+/** Spans in one form of one convention each, with a word of its own in every place that can hold one. */
 const forms: Record<string, (word: Word) => Said> = {
   openInference: (word) => ({
     attributes: {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { buildConsole } from '../../api/console/buildConsole.ts';
 
-/** What the service and its command are made of. */
+/** Folders of the service and its command. */
 const FOLDERS = ['api', 'cli', 'client', 'shared', 'workers', 'workflows'];
 /** Files that are read when it runs, beside those of the folders above. */
 const READ = ['bin', 'console/dist', 'tools/temporal', 'LICENSE', 'README.md'];

@@ -123,6 +123,6 @@ function isImportedType(node: ts.TypeNode, checker: ts.TypeChecker): boolean {
 const aliased = (checker: ts.TypeChecker, name: ts.Node): ts.Symbol =>
   checker.getAliasedSymbol(checker.getSymbolAtLocation(name) as ts.Symbol);
 
-/** Of another folder or of zod. What Node.js has is taken as it is. */
+/** True for an import of another folder or of zod. Imports of Node.js stay as they are. */
 const isForeign = ({ moduleSpecifier }: ts.ImportDeclaration | ts.ExportDeclaration): boolean =>
   moduleSpecifier !== undefined && ts.isStringLiteral(moduleSpecifier) && /^(\.\.\/|zod$)/.test(moduleSpecifier.text);

@@ -1,4 +1,4 @@
-/** What is imported from the package: the client itself, and what logs for libraries that it does not need. File and path of the package. */
+/** Entries of the package: the client itself, and loggers for libraries that the client does not need. File and path of the package. */
 export const clientEntries: Record<string, string> = {
   index: '.',
   aiSdk: './aiSdk',

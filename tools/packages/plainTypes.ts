@@ -128,7 +128,7 @@ export class PlainTypes {
     return text ? `/** ${text.replaceAll('*/', '* /')} */\n` : '';
   }
 
-  /** Of the language or the runtime: it means the same wherever the package is used. */
+  /** True for a type of the language or the runtime, which means the same wherever the package is used. */
   private isGlobal(type: ts.Type): boolean {
     const file = type.symbol?.declarations?.[0]?.getSourceFile();
     return (

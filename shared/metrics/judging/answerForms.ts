@@ -7,7 +7,7 @@ import { namedScales, type Scale } from './namedScales.ts';
 export interface AnswerForm {
   /** The member of the judge's JSON object that holds the verdict. */
   field: string;
-  /** What that member may be called as well, by a judge that does not keep to the name. */
+  /** Another name for that member, which judges use that do not keep to `field`. */
   otherField?: string;
   /** The member that holds the reasoning; `explanation` where it is absent. */
   explanationField?: string;

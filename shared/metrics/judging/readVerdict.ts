@@ -43,7 +43,7 @@ function verdictIn(judged: JudgeAnswer, form: AnswerForm): Verdict {
   return typeof explanation === 'string' && explanation !== '' ? { value, explanation } : { value };
 }
 
-/** What the member that holds the verdict may be called, the name that was asked for first. */
+/** Names of the member that holds the verdict, the requested one first. */
 const fieldsOf = ({ field, otherField }: AnswerForm): string[] => (otherField === undefined ? [field] : [field, otherField]);
 
 /** The member of an answer that holds the reasoning. */

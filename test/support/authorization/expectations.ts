@@ -1,6 +1,6 @@
 /**
- * Who may do what, written by hand: the place to say it for a new operation. It is not made from what the routes declare, so that a route that
- * declares too little fails here.
+ * Lists who may call which operation. Authors of a new operation add it here by hand: the list is not made from what the routes declare, so that a
+ * route that declares too little fails.
  *
  * A row is `METHOD /path`, and words after it where an operation has several rows: `requests.ts` tells how each is asked. The columns, in order:
  *

@@ -6,7 +6,7 @@ import type { TestService } from '../testService.ts';
 import { made, newAccount, newKey, newUser, only, type TestCaller } from './callers.ts';
 import { datasetForm, makeDataset, type Workspace } from './workspace.ts';
 
-/** What a request is made for. */
+/** The service, place and caller of a request. */
 export interface Target {
   service: TestService;
   at: Workspace;
@@ -129,7 +129,7 @@ const rating = { query: ({ at }: Target) => ({ annotation_template_id: at.queueT
 const steered = { path: ({ at }: Target) => ({ experiment_id: at.running }) };
 const asOneself = { path: ({ caller }: Target) => ({ user_id: caller.userId ?? newId() }) };
 
-/** What each operation is asked, where it needs more than the values of its path. */
+/** The request of each operation that needs more than the values of its path. */
 export const plans: Record<string, Plan> = {
   'POST /login': { form: () => new URLSearchParams({ username: `${name()}@example.com`, password: 'wrong' }) },
   'POST /login/api_key': { body: () => ({ api_key: 'wrong' }) },
@@ -589,7 +589,7 @@ export async function send(
   return { status: response.status, text: await textOf(response) };
 }
 
-/** Of a stream that goes on, the first part. */
+/** Reads the body; of an event stream, which may not end, the first part only. */
 async function textOf(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text();
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();

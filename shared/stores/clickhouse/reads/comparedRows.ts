@@ -8,7 +8,7 @@ import { columnSql, HAS_VALUE, scopeOfRuns } from '../filters/columnSql.ts';
 import type { NewestVersions } from '../tables/newestVersions.ts';
 import { tracesOfRunsSql } from '../tables/usageSql.ts';
 
-/** What a row used is mostly on its spans: a run of the service and a function of the caller log it there alone. */
+/** Metrics that are summed over spans: runs of the service and functions of the caller log tokens and costs on spans alone. */
 const summed = usageMetrics.filter((name) => (measuredMetrics as readonly string[]).includes(name));
 
 /** Side 0 is the baseline. */
@@ -24,7 +24,7 @@ export interface ComparedRowsSql {
   keys: string;
   /** The same with created_at, failed and slice. */
   traces: string;
-  /** What is measured of the traces of both sides, sums over their spans included: side, record_id, and a column for each. */
+  /** Measured values of the traces of both sides, sums over their spans included: side, record_id, and a column for each. */
   measured: string;
   /** True when the content of a key's row differs between the versions of the dataset. */
   isChanged: string;
