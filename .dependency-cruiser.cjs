@@ -56,8 +56,8 @@ module.exports = {
     rule(
       'roots-put-together',
       'Files at the root join what is in the folders: a folder that imported them would be in a circle with all others.',
-      { path: '^cli/[^/]+/' },
-      { path: '^cli/[^/]+\\.ts$' },
+      { path: '^(api|cli)/[^/]+/' },
+      { path: '^$1/[^/]+\\.ts$' },
     ),
     rule(
       'client-is-a-tree',

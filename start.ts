@@ -4,7 +4,7 @@ import { type Logger, pino } from 'pino';
 import { assembleApi } from './api/assembleApi.ts';
 import { buildConsole } from './api/console/buildConsole.ts';
 import { type Listening, listen } from './api/server.ts';
-import { temporalPages } from './api/temporalPages.ts';
+import { temporalPages } from './api/temporalPages/temporalPages.ts';
 import { assembleDomain } from './shared/assemble.ts';
 import type { Environment } from './shared/childProcesses/childEnvironment.ts';
 import { codeIsolation } from './shared/childProcesses/codeIsolation.ts';

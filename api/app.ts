@@ -4,15 +4,15 @@ import { extname, join } from 'node:path';
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors/errors.ts';
-import { pagePolicy } from './answerHeaders.ts';
-import { type BodyBounds, openBodyBounds } from './bodyBounds.ts';
-import { compressAnswers } from './compressAnswers.ts';
 import { consoleFiles } from './console/consoleFiles.ts';
-import { errorResponse } from './errorResponse.ts';
-import { type OpenapiVersion, openapiDocument } from './openapi.ts';
-import { hostCheck, PUBLIC_URL, publicPath, publicPathOf } from './publicHost.ts';
-import { type RequestMetricsDeps, requestMetrics } from './requestMetrics.ts';
-import { type Endpoint, type Gate, mount } from './route.ts';
+import { pagePolicy } from './http/answerHeaders.ts';
+import { type BodyBounds, openBodyBounds } from './http/bodyBounds.ts';
+import { compressAnswers } from './http/compressAnswers.ts';
+import { errorResponse } from './http/errorResponse.ts';
+import { type OpenapiVersion, openapiDocument } from './http/openapi.ts';
+import { hostCheck, PUBLIC_URL, publicPath, publicPathOf } from './http/publicHost.ts';
+import { type RequestMetricsDeps, requestMetrics } from './http/requestMetrics.ts';
+import { type Endpoint, type Gate, mount } from './http/route.ts';
 
 export interface AppOptions {
   endpoints: readonly Endpoint[];

@@ -8,9 +8,8 @@ import { VERSION } from '../shared/config/version.ts';
 import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
 import { repeat } from '../shared/maintenance/repeat.ts';
 import { createApp } from './app.ts';
-import { createGate } from './authenticate.ts';
-import { openBodyBounds } from './bodyBounds.ts';
-import { createClientAddresses } from './clientAddress.ts';
+import { createGate } from './callers/authenticate.ts';
+import { createClientAddresses } from './callers/clientAddress.ts';
 import { consoleLinks } from './console/consoleLinks.ts';
 import { consoleLogin } from './console/consoleLogin.ts';
 import { accountEndpoints } from './endpoints/accountEndpoints.ts';
@@ -19,12 +18,13 @@ import { experimentEndpoints } from './endpoints/experimentEndpoints.ts';
 import { judgeEndpoints } from './endpoints/judgeEndpoints.ts';
 import { projectEndpoints } from './endpoints/projectEndpoints.ts';
 import { recordEndpoints } from './endpoints/recordEndpoints.ts';
-import { createHealth } from './health.ts';
-import type { Gate } from './route.ts';
+import { createHealth } from './health/health.ts';
+import { createServiceState } from './health/serviceState.ts';
+import { openBodyBounds } from './http/bodyBounds.ts';
+import type { Gate } from './http/route.ts';
 import { healthRoutes } from './routes/health.ts';
 import { playgroundRoutes } from './routes/playground.ts';
 import { serviceStateRoutes } from './routes/serviceState.ts';
-import { createServiceState } from './serviceState.ts';
 
 export interface Api {
   app: Express;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer, maxHeaderSize, type RequestListener, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../shared/errors/errors.ts';
-import { answerHeaders } from './answerHeaders.ts';
-import { errorBody } from './errorResponse.ts';
+import { answerHeaders } from './http/answerHeaders.ts';
+import { errorBody } from './http/errorResponse.ts';
 
 export interface Listening {
   /** `http://host:port` as it can be called. */

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { Uuid } from '../../shared/wire/common.ts';
-import { publicPathOf } from '../publicHost.ts';
+import { publicPathOf } from '../http/publicHost.ts';
 
 type Place = (project: string, id: string, query: URLSearchParams) => string;
 

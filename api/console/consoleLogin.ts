@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { Credentials, PageSession, Session } from '../../shared/accounts/credentials.ts';
 import { PAGE_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
-import type { ClientAddresses } from '../clientAddress.ts';
-import { cookieOf, PAGE_COOKIE } from '../loginCookies.ts';
-import { LOGIN_BODY_BYTES, loginClient } from '../loginRequest.ts';
-import { publicPathOf } from '../publicHost.ts';
-import { type BodyPace, readBody } from '../readBody.ts';
+import type { ClientAddresses } from '../callers/clientAddress.ts';
+import { cookieOf, PAGE_COOKIE } from '../callers/loginCookies.ts';
+import { LOGIN_BODY_BYTES, loginClient } from '../callers/loginRequest.ts';
+import { publicPathOf } from '../http/publicHost.ts';
+import { type BodyPace, readBody } from '../http/readBody.ts';
 
 export interface ConsoleLoginDeps {
   credentials: Credentials;

@@ -1,7 +1,7 @@
 import type { Domain } from '../../shared/assemble.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import type { ClientAddresses } from '../clientAddress.ts';
-import type { Endpoint } from '../route.ts';
+import type { ClientAddresses } from '../callers/clientAddress.ts';
+import type { Endpoint } from '../http/route.ts';
 import { accountRoutes } from '../routes/accounts.ts';
 import { invitationRoutes } from '../routes/invitations.ts';
 import { loginSessionRoutes } from '../routes/loginSessions.ts';

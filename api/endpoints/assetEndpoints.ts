@@ -5,7 +5,7 @@ import { clickhouseIntegrationCosts } from '../../shared/stores/clickhouse/reads
 import { recordsToCopy } from '../../shared/stores/clickhouse/reads/recordsToCopy.ts';
 import { postgresPresetVersions } from '../../shared/stores/postgres/presetVersions.ts';
 import { postgresRunsWithCalls } from '../../shared/stores/postgres/runsWithCalls.ts';
-import type { Endpoint, Gate } from '../route.ts';
+import type { Endpoint, Gate } from '../http/route.ts';
 import { codeGenerationRoutes } from '../routes/codeGenerations.ts';
 import { codeScorerRoutes } from '../routes/codeScorers.ts';
 import { databricksTableRoutes } from '../routes/databricksTables.ts';

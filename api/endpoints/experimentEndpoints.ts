@@ -12,9 +12,10 @@ import { postgresExperimentGroups } from '../../shared/stores/postgres/experimen
 import { postgresJobs } from '../../shared/stores/postgres/jobs.ts';
 import { postgresRunTags } from '../../shared/stores/postgres/runTags.ts';
 import type { CreateJobRequest } from '../../shared/wire/jobs.ts';
+import type { Endpoint, Gate } from '../http/route.ts';
+import type { Following } from '../http/serverSentEvents.ts';
 import { scoringJobDeps } from '../records/scoringDeps.ts';
 import { startScoringJob } from '../records/scoringJob.ts';
-import type { Endpoint, Gate } from '../route.ts';
 import { callerRowRoutes } from '../routes/callerRows.ts';
 import { comparisonRoutes } from '../routes/comparisons.ts';
 import { experimentEstimateRoutes } from '../routes/experimentEstimate.ts';
@@ -24,8 +25,7 @@ import { experimentRunRoutes } from '../routes/experimentRuns.ts';
 import { experimentRoutes } from '../routes/experiments.ts';
 import { experimentTagRoutes } from '../routes/experimentTags.ts';
 import { jobRoutes } from '../routes/jobs.ts';
-import type { Following } from '../serverSentEvents.ts';
-import { type TemporalPagesPlace, workflowLink } from '../workflowLink.ts';
+import { type TemporalPagesPlace, workflowLink } from '../temporalPages/workflowLink.ts';
 
 /** Experiments, their groups, tags and jobs, and their runs. */
 export function experimentEndpoints(

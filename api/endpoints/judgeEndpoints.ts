@@ -6,7 +6,7 @@ import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
 import { readRowValues, withRowValues } from '../../shared/scoring/rowValues.ts';
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/reads/recordStream.ts';
 import { recordsToScore } from '../../shared/stores/clickhouse/reads/scoredRecords.ts';
-import type { Endpoint, Gate } from '../route.ts';
+import type { Endpoint, Gate } from '../http/route.ts';
 import { codeTryOutRoutes } from '../routes/codeTryOut.ts';
 import { judgeAgreementRoutes } from '../routes/judgeAgreement.ts';
 import { judgeDraftRoutes } from '../routes/judgeDrafts.ts';

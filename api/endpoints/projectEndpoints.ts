@@ -5,7 +5,7 @@ import { makeExampleTemplates } from '../../shared/prompts/exampleTemplates.ts';
 import { clickhouseWouldExpire } from '../../shared/stores/clickhouse/reads/wouldExpire.ts';
 import { collaboratorStore } from '../../shared/stores/postgres/collaborators.ts';
 import { postgresSavedViews } from '../../shared/stores/postgres/savedViews.ts';
-import type { Endpoint } from '../route.ts';
+import type { Endpoint } from '../http/route.ts';
 import { collaboratorRoutes } from '../routes/collaborators.ts';
 import { defaultJudgeRoutes } from '../routes/defaultJudge.ts';
 import { fileRoutes } from '../routes/files.ts';

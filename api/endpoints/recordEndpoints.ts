@@ -12,10 +12,11 @@ import { clickhouseHistogram } from '../../shared/stores/clickhouse/reads/record
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/reads/recordStream.ts';
 import { clickhouseRunState } from '../../shared/stores/clickhouse/reads/runState.ts';
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/reads/traceGraph.ts';
-import type { AccountGate } from '../authenticate.ts';
-import type { BodyBounds } from '../bodyBounds.ts';
+import type { AccountGate } from '../callers/authenticate.ts';
+import type { BodyBounds } from '../http/bodyBounds.ts';
+import type { Endpoint } from '../http/route.ts';
+import type { Following } from '../http/serverSentEvents.ts';
 import { scoringJobDeps } from '../records/scoringDeps.ts';
-import type { Endpoint } from '../route.ts';
 import { annotationExportRoutes } from '../routes/annotationExports.ts';
 import { annotationQueueRoutes } from '../routes/annotationQueues.ts';
 import { annotationRatingRoutes } from '../routes/annotationRatings.ts';
@@ -36,7 +37,6 @@ import { sessionRoutes } from '../routes/sessions.ts';
 import { spanRoutes } from '../routes/spans.ts';
 import { traceGraphRoutes } from '../routes/traceGraph.ts';
 import { traceRoutes } from '../routes/traces.ts';
-import type { Following } from '../serverSentEvents.ts';
 
 /** Records: logged, searched, exported, annotated, and scored anew. */
 export function recordEndpoints(domain: Domain, gate: AccountGate, bodies: BodyBounds, following: Following): Endpoint[] {

@@ -4,7 +4,7 @@ import { Message } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type RecordKind, recordKinds } from '../../shared/wire/recordKinds.ts';
 import { LogRecordsDeleteRequest } from '../../shared/wire/recordSearch.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import type { RecordDeps } from './loggedRecords.ts';
 import { recordQuery } from './recordQuery.ts';
 

@@ -8,7 +8,7 @@ import type { EmptySessions } from '../../shared/records/emptySessions.ts';
 import type { ReadDeps } from '../../shared/records/read.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { QueryFlag } from '../../shared/wire/common.ts';
-import type { ProjectInPath } from '../route.ts';
+import type { ProjectInPath } from '../http/route.ts';
 import type { RecordSearchDeps } from './recordQuery.ts';
 
 export interface RecordDeps extends RecordSearchDeps {

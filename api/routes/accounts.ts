@@ -32,11 +32,11 @@ import {
   UserUpdate,
 } from '../../shared/wire/accounts.ts';
 import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
-import type { ClientAddresses } from '../clientAddress.ts';
-import { cookieOf, REFRESH_COOKIE } from '../loginCookies.ts';
-import { LOGIN_BODY_BYTES, loginClient, UserParams } from '../loginRequest.ts';
-import { publicPathOf } from '../publicHost.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
+import type { ClientAddresses } from '../callers/clientAddress.ts';
+import { cookieOf, REFRESH_COOKIE } from '../callers/loginCookies.ts';
+import { LOGIN_BODY_BYTES, loginClient, UserParams } from '../callers/loginRequest.ts';
+import { publicPathOf } from '../http/publicHost.ts';
+import { type Endpoint, endpoint, Reply } from '../http/route.ts';
 import { toUser } from '../views/users.ts';
 
 export type AccountDeps = InvitationDeps &

@@ -7,11 +7,11 @@ import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import { AnnotationQueueExportRequest, AnnotationQueueExportUrlResponse, QueueParams } from '../../shared/wire/annotations.ts';
 import { AnyJson, NoQuery, Uuid } from '../../shared/wire/common.ts';
 import { type RecordKind, spanKinds } from '../../shared/wire/recordKinds.ts';
-import { publicUrlOf } from '../publicHost.ts';
+import { publicUrlOf } from '../http/publicHost.ts';
+import { type Endpoint, endpoint, Reply } from '../http/route.ts';
 import { allColumns, annotatedColumns, knownColumns } from '../records/exportColumns.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { type QueueRecordDeps, selected } from '../records/queueSelection.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 export interface AnnotationExportDeps extends QueueRecordDeps {
   accounts: Pick<AccountStore, 'loginById'>;

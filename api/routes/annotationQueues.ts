@@ -29,7 +29,7 @@ import {
   UpdateAnnotationQueueRequest,
 } from '../../shared/wire/annotations.ts';
 import { Message, PageQuery, type PageRequest, pageFields } from '../../shared/wire/common.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { toTemplateResponse } from '../views/annotationTemplates.ts';
 
 const tag = 'Annotations';

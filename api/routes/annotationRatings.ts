@@ -6,8 +6,8 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import type { AnnotationRating } from '../../shared/wire/annotationRatings.ts';
 import { AnnotationRatingCreate, AnnotationRatingDB, QueueRecordParams, RatingQuery } from '../../shared/wire/annotations.ts';
 import { Message } from '../../shared/wire/common.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { notInQueue } from '../records/queueSelection.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 const tag = 'Annotations';
 const access = { organization: 'use_queues' } as const;

@@ -23,10 +23,10 @@ import {
 } from '../../shared/wire/annotations.ts';
 import { recordKinds } from '../../shared/wire/recordKinds.ts';
 import { LogRecordsAvailableColumnsResponse, LogRecordsQueryCountResponse } from '../../shared/wire/recordSearch.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { columnsOfRuns, filtered, notInQueue, type QueueRecordDeps, queued, selected } from '../records/queueSelection.ts';
 import { pageReply, selection } from '../records/recordPage.ts';
 import { sortableColumn } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface AnnotationRecordDeps extends QueueRecordDeps {
   authorizeProject(caller: Caller, action: ProjectAction, projectId: string): Promise<unknown>;

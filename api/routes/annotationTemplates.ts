@@ -11,7 +11,7 @@ import {
   QueueTemplateParams,
 } from '../../shared/wire/annotations.ts';
 import { Message } from '../../shared/wire/common.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { toTemplateResponse } from '../views/annotationTemplates.ts';
 
 const tag = 'Annotations';

@@ -9,7 +9,7 @@ import { KeptValues } from '../../shared/recordSchemas/mendFields.ts';
 import { ResultsRequest, RowResult } from '../../shared/recordSchemas/rowResults.ts';
 import { HeartbeatReply, HeartbeatRequest, LeaseReply, LeaseRequest, ResultsReply } from '../../shared/wire/experimentRuns.ts';
 import { ExperimentParams } from '../../shared/wire/experiments.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 /** Rows of an experiment's run for a function in its caller's process. */
 export function callerRowRoutes(callers: CallerDeps): Endpoint[] {

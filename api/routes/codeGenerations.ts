@@ -10,7 +10,7 @@ import {
   CreateCodeMetricGenerationResponse,
 } from '../../shared/wire/codeGenerations.ts';
 import { Uuid } from '../../shared/wire/common.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export interface CodeGenerationRouteDeps {
   sandbox: Pick<CodeSandbox, 'isOn'>;

@@ -18,7 +18,7 @@ import {
 } from '../../shared/wire/codeScorers.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { ScorerVersionResponse } from '../../shared/wire/scorerVersions.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { toVersion, VersionNumber } from '../scorers/scorerVersions.ts';
 
 export interface CodeScorerRouteDeps {

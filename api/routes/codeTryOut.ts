@@ -18,7 +18,7 @@ import {
 } from '../../shared/wire/codeScorers.ts';
 import { MAX_SAMPLES } from '../../shared/wire/judgeTryOut.ts';
 import { REGISTERED_SCORER } from '../../shared/wire/metricsTesting.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { type TryOutPage, type TryOutSourceDeps, tryOutSources } from '../scorers/tryOutSources.ts';
 
 export interface CodeTryOutRouteDeps extends TryOutSourceDeps {

@@ -15,7 +15,7 @@ import {
   UserCollaboratorsCreate,
   UserCollaboratorsPage,
 } from '../../shared/wire/projects.ts';
-import { type Access, assetParameter, type Endpoint, endpoint } from '../route.ts';
+import { type Access, assetParameter, type Endpoint, endpoint } from '../http/route.ts';
 
 export interface CollaboratorDeps {
   projects: stored.ProjectStore;

@@ -6,8 +6,8 @@ import {
   MetadataKeysResponse,
 } from '../../shared/wire/columnValues.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { type RecordSearchDeps, recordQuery, searched } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface ColumnValueDeps extends RecordSearchDeps {
   columnValues: ColumnValueReads;

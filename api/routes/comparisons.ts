@@ -6,7 +6,7 @@ import { shortened } from '../../shared/records/recordView.ts';
 import { pageFields } from '../../shared/wire/common.ts';
 import { ComparedRowsReply, ComparedRowsRequest, CompareReply, CompareRequest } from '../../shared/wire/comparisons.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 const tag = 'Experiments';
 const DEFAULT_LEVEL = 0.95;

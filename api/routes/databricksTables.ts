@@ -7,7 +7,7 @@ import type { Integration } from '../../shared/integrations/integration.ts';
 import { type SaveDeps, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
 import { IntegrationDB } from '../../shared/wire/integrations.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export type DatabricksTableRouteDeps = SaveDeps & { assets: AssetAccess; tables: DatabricksTables };
 

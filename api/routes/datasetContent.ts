@@ -26,8 +26,8 @@ import {
   UpdateDatasetContentRequest,
   UpdateDatasetVersionRequest,
 } from '../../shared/wire/datasets.ts';
+import { type Endpoint, endpoint, type Gate, Reply } from '../http/route.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
-import { type Endpoint, endpoint, type Gate, Reply } from '../route.ts';
 import { datasetChanges } from '../views/datasetChanges.ts';
 import { datasetPage, etagOf, locate } from '../views/datasetPage.ts';
 

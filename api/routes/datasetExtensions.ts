@@ -7,7 +7,7 @@ import {
   SyntheticDatasetExtensionRequest,
   SyntheticDatasetExtensionResponse,
 } from '../../shared/wire/datasetExtensions.ts';
-import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { type Endpoint, endpoint, type Gate } from '../http/route.ts';
 
 export interface DatasetExtensionDeps {
   gate: Pick<Gate, 'authorize'>;

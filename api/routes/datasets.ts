@@ -29,7 +29,7 @@ import {
   ListDatasetResponse,
   UpdateDatasetRequest,
 } from '../../shared/wire/datasets.ts';
-import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { type Endpoint, endpoint, type Gate } from '../http/route.ts';
 
 export interface DatasetRouteDeps extends DatasetDeps {
   gate: Pick<Gate, 'authorize'>;

@@ -3,7 +3,7 @@ import type { JudgeModels } from '../../shared/scorers/judge.ts';
 import { NoQuery } from '../../shared/wire/common.ts';
 import { DefaultJudgeRequest, DefaultJudgeResponse } from '../../shared/wire/defaultJudge.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export interface DefaultJudgeDeps {
   defaultJudges: DefaultJudgeStore;

@@ -4,7 +4,7 @@ import type { CallEstimate, EstimateDeps, EstimatedRun, RunEstimate } from '../.
 import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import { EstimateReply, EstimateRequest } from '../../shared/wire/experimentEstimate.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export interface ExperimentEstimateDeps {
   /** Datasets and scorers that a caller sees. */

@@ -6,7 +6,7 @@ import type { GateAnswer, GateCheck, GatedExperiment, GateRequest as GateQuestio
 import { GateReply, GateRequest } from '../../shared/wire/experimentGate.ts';
 import { ExperimentParams } from '../../shared/wire/experiments.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 const DEFAULT_LEVEL = 0.95;
 

@@ -2,7 +2,7 @@ import type { ExperimentGroup, ExperimentGroupStore } from '../../shared/experim
 import { pageFields } from '../../shared/wire/common.ts';
 import { ExperimentGroupPage, ExperimentGroupQuery } from '../../shared/wire/experimentGroups.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 /** Groups come into being with the experiments that name them; this lists them. */
 export function experimentGroupRoutes({ groups }: { groups: ExperimentGroupStore }): Endpoint[] {

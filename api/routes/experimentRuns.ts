@@ -26,8 +26,8 @@ import {
   RunSettingsReply,
 } from '../../shared/wire/experimentRuns.ts';
 import { ExperimentParams } from '../../shared/wire/experiments.ts';
-import { type Endpoint, endpoint, type Gate } from '../route.ts';
-import { eventsReply, headOfEvents, serverEvent } from '../serverSentEvents.ts';
+import { type Endpoint, endpoint, type Gate } from '../http/route.ts';
+import { eventsReply, headOfEvents, serverEvent } from '../http/serverSentEvents.ts';
 import { causeToWire, progressToWire, runSettingsToWire, runToWire } from '../views/experimentRun.ts';
 
 export interface ExperimentRunDeps {

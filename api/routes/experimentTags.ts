@@ -2,7 +2,7 @@ import { findTag, listTags, putTag, removeTag, type TagDeps, updateTag } from '.
 import { Message } from '../../shared/wire/common.ts';
 import { ExperimentParams, ExperimentTagParams } from '../../shared/wire/experiments.ts';
 import { RunTagCreateRequest, RunTag as RunTagResponse, RunTags } from '../../shared/wire/runTags.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { tagToWire } from '../views/experimentTags.ts';
 
 const tag = 'Experiment tags';

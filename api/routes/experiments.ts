@@ -47,7 +47,7 @@ import {
 } from '../../shared/wire/experiments.ts';
 import type { Filter } from '../../shared/wire/filters.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint, type ProjectInPath } from '../route.ts';
+import { type Endpoint, endpoint, type ProjectInPath } from '../http/route.ts';
 import { bucketsToWire, experimentToWire, thinExperimentToWire } from '../views/experiment.ts';
 
 export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteExperimentDeps {

@@ -12,10 +12,10 @@ import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
 import { type RecordKind, spanKinds } from '../../shared/wire/recordKinds.ts';
+import { type Endpoint, endpoint, Reply } from '../http/route.ts';
 import { allColumns, type ExportSearchDeps, knownColumns, ratedColumns } from '../records/exportColumns.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { recordQuery, sortableColumn } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 const kindsOf = { session: ['session'], trace: ['trace'], span: spanKinds } as const satisfies Record<
   string,

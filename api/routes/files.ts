@@ -4,8 +4,8 @@ import { type FileStore, foundFile, saveFile } from '../../shared/files/files.ts
 import { AnyJson, Message } from '../../shared/wire/common.ts';
 import { MAX_FILE_BYTES, OneFile, ProjectFiles, UploadFileForm } from '../../shared/wire/files.ts';
 import { FileMetadata } from '../../shared/wire/recordParts.ts';
+import { type Endpoint, endpoint, Reply } from '../http/route.ts';
 import { attachment } from '../records/exportFile.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 const tag = 'Files';
 /** Bytes of a form beside its file. */

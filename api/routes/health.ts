@@ -1,21 +1,7 @@
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { HealthcheckResponse } from '../../shared/wire/accounts.ts';
-import { type Endpoint, endpoint } from '../route.ts';
-
-/** Says whether the service can do its work, in a sentence that names the parts it cannot reach. Cheap: clients ask before nearly every operation. */
-export type Health = () => Promise<{ ok: boolean; message: string; parts: readonly PartHealth[] }>;
-
-export type PartId = 'record_store' | 'metadata_store' | 'temporal' | 'coordination';
-
-/** One part of the service, as it answered. */
-export interface PartHealth {
-  id: PartId;
-  label: string;
-  /** Without it the service is not ready. */
-  isNeeded: boolean;
-  /** Undefined where it did not answer in time. */
-  latencyMs: number | undefined;
-}
+import type { Health } from '../health/health.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export const healthRoutes = (deps: { health: Health; version: string }): Endpoint[] => [
   endpoint({

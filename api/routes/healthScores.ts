@@ -14,7 +14,7 @@ import {
   ScorerVersionHealthScoreEntry,
   WriteHealthScoreRequest,
 } from '../../shared/wire/healthScores.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { VersionNumber } from '../scorers/scorerVersions.ts';
 
 export interface HealthScoreRouteDeps extends HealthScoreDeps {

@@ -4,7 +4,7 @@ import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { NoQuery } from '../../shared/wire/common.ts';
 import { IngestCountersResponse } from '../../shared/wire/ingestCounters.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 /** Counts the records that were sent to a project by their outcome, and the bytes under way. */
 export const ingestCounterRoutes = (deps: {

@@ -10,7 +10,7 @@ import {
   IntegrationIdPath,
   IntegrationSelectRequest,
 } from '../../shared/wire/integrations.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export interface IntegrationChoiceRouteDeps {
   store: IntegrationStore;

@@ -2,7 +2,7 @@ import { type CostSources, integrationCosts } from '../../shared/integrations/co
 import type { ProjectStore } from '../../shared/projects/projectStore.ts';
 import { viewerOf } from '../../shared/projects/projects.ts';
 import { IntegrationCostsQuery, IntegrationCostsResponse } from '../../shared/wire/integrationCosts.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export interface IntegrationCostRouteDeps {
   costs: CostSources;

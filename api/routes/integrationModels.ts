@@ -13,7 +13,7 @@ import {
   ModelsQuery,
   RecommendedModelsResponse,
 } from '../../shared/wire/integrations.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export interface IntegrationModelRouteDeps {
   store: Pick<IntegrationStore, 'list'>;

@@ -34,7 +34,7 @@ import {
   ProviderPath,
 } from '../../shared/wire/integrations.ts';
 import { IntegrationTestRequest, IntegrationTestResult } from '../../shared/wire/integrationTest.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export type IntegrationRouteDeps = SaveDeps & {
   store: IntegrationStore;

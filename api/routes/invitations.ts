@@ -3,9 +3,9 @@ import { acceptInvitation, type InvitationDeps, type Invited, inviteUsers } from
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { InvitedUsers, InviteUsersRequest, SignedUp, Signup, SignupLink, SignupLinkQuery } from '../../shared/wire/accounts.ts';
 import { NoKeys } from '../../shared/wire/common.ts';
-import { LOGIN_BODY_BYTES } from '../loginRequest.ts';
-import { publicUrlOf } from '../publicHost.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { LOGIN_BODY_BYTES } from '../callers/loginRequest.ts';
+import { publicUrlOf } from '../http/publicHost.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 const tag = 'Accounts';
 const handedOn =

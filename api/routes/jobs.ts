@@ -21,8 +21,8 @@ import {
   RunParams,
   scoringJobs,
 } from '../../shared/wire/jobs.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import type { startScoringJob } from '../records/scoringJob.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface JobRouteDeps extends JobDeps, JobViewDeps {
   experiments: JobDeps['experiments'];

@@ -14,8 +14,8 @@ import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import type { Kappa } from '../../shared/statistics/cohensKappa.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { JudgeAgreementRequest, JudgeAgreementResponse, type KappaFigures } from '../../shared/wire/judgeAgreement.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { type RecordSearchDeps, recordQuery } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface JudgeAgreementRouteDeps extends RecordSearchDeps, Omit<JudgeAgreementDeps, 'records'> {}
 

@@ -3,7 +3,7 @@ import { homeProject } from '../../shared/assets/assetAccess.ts';
 import type { JudgeDraft, JudgeDrafts } from '../../shared/scorers/draftJudge.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { CreateLLMScorerAutogenRequest, GenerationResponse, JudgeDraftResponse } from '../../shared/wire/judgeDrafts.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 const tag = 'Scorers';
 const access = { organization: 'write_assets' } as const;

@@ -19,7 +19,7 @@ import {
   ValidateLLMScorerResponse,
 } from '../../shared/wire/judgeTryOut.ts';
 import { GENERATED_SCORER } from '../../shared/wire/metricsTesting.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { textsWithFiles } from '../scorers/triedFiles.ts';
 import { type TryOutSourceDeps, tryOutSources } from '../scorers/tryOutSources.ts';
 

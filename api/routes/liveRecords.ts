@@ -4,8 +4,8 @@ import type { RunLookup, RunRef } from '../../shared/projects/runs.ts';
 import type { OfSorts, RunState } from '../../shared/records/liveRecords.ts';
 import { type LiveRecordsEvent, LiveRecordsQuery } from '../../shared/wire/liveRecords.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint, type Gate } from '../route.ts';
-import { eventsReply, headOfEvents, serverEvent } from '../serverSentEvents.ts';
+import { type Endpoint, endpoint, type Gate } from '../http/route.ts';
+import { eventsReply, headOfEvents, serverEvent } from '../http/serverSentEvents.ts';
 
 export interface LiveRecordDeps {
   findRun: RunLookup;

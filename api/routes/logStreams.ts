@@ -19,7 +19,7 @@ import {
   LogStreamsQuery,
   ProjectParams,
 } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint, type ProjectInPath, Reply } from '../route.ts';
+import { type Endpoint, endpoint, type ProjectInPath, Reply } from '../http/route.ts';
 import { madeHeaders, mustMakeForLogs } from '../views/made.ts';
 import { toUserInfo } from '../views/users.ts';
 

@@ -17,11 +17,11 @@ import {
   PasswordResetCreated,
 } from '../../shared/wire/accounts.ts';
 import { NoKeys, NoQuery, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
-import type { ClientAddresses } from '../clientAddress.ts';
-import { cookieOf, REFRESH_COOKIE } from '../loginCookies.ts';
-import { LOGIN_BODY_BYTES, UserParams } from '../loginRequest.ts';
-import { publicPathOf } from '../publicHost.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
+import type { ClientAddresses } from '../callers/clientAddress.ts';
+import { cookieOf, REFRESH_COOKIE } from '../callers/loginCookies.ts';
+import { LOGIN_BODY_BYTES, UserParams } from '../callers/loginRequest.ts';
+import { publicPathOf } from '../http/publicHost.ts';
+import { type Endpoint, endpoint, Reply } from '../http/route.ts';
 
 export type LoginSessionDeps = PasswordDeps & { credentials: Credentials; clients: ClientAddresses };
 

@@ -20,8 +20,8 @@ import {
   LogRecordsMetricsQueryRequest,
   LogRecordsMetricsResponse,
 } from '../../shared/wire/metricSearch.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { type RecordSearchDeps, storedFilter, testsMetrics } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface MetricSearchDeps extends RecordSearchDeps {
   timelines: TimelineReads;

@@ -12,7 +12,7 @@ import {
   RunScorerSettingsRequest,
   RunScorerSettingsResponse,
 } from '../../shared/wire/scorers.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 const tag = 'Metric settings';
 const description =

@@ -15,8 +15,8 @@ import {
   MetricsTestingAvailableColumnsRequest,
 } from '../../shared/wire/metricsTesting.ts';
 import { LogRecordsAvailableColumnsResponse } from '../../shared/wire/recordSearch.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import type { RecordColumnDeps } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface MetricsTestingDeps extends RecordColumnDeps {
   records: RecordColumnDeps['records'] & MetricHealthDeps['records'];

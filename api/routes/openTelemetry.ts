@@ -7,9 +7,9 @@ import type { Made } from '../../shared/projects/firstLog.ts';
 import type { EmptySessions } from '../../shared/records/emptySessions.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import type { StubTraces } from '../../shared/records/stubTraces.ts';
-import type { AccountGate } from '../authenticate.ts';
+import type { AccountGate } from '../callers/authenticate.ts';
+import { type Endpoint, type ErrorForm, endpoint, Reply } from '../http/route.ts';
 import { INGEST_BODY_LIMIT } from '../records/loggedRecords.ts';
-import { type Endpoint, type ErrorForm, endpoint, Reply } from '../route.ts';
 import { madeHeaders } from '../views/made.ts';
 
 export interface OpenTelemetryDeps extends TargetDeps {

@@ -3,8 +3,8 @@ import type { LiveStreams } from '../../shared/concurrency/liveStreams.ts';
 import type { Playground } from '../../shared/playground/openPlayground.ts';
 import { PlaygroundCallRequest } from '../../shared/wire/playground.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint, type Gate } from '../route.ts';
-import { serverEvent, workReply } from '../serverSentEvents.ts';
+import { type Endpoint, endpoint, type Gate } from '../http/route.ts';
+import { serverEvent, workReply } from '../http/serverSentEvents.ts';
 
 export interface PlaygroundRouteDeps {
   playground: Playground;

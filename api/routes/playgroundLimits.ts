@@ -2,7 +2,7 @@ import type { PlaygroundBudget } from '../../shared/playground/playgroundLimits.
 import { NoQuery } from '../../shared/wire/common.ts';
 import { PlaygroundLimitsRequest, PlaygroundLimitsResponse } from '../../shared/wire/playgroundLimits.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 const tag = 'Projects';
 const path = '/projects/{project_id}/playground_limits';

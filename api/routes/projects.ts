@@ -26,7 +26,7 @@ import {
   ProjectUpdateResponse,
   type Run,
 } from '../../shared/wire/projects.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { type Endpoint, endpoint, Reply } from '../http/route.ts';
 import { madeHeaders, mustMakeForLogs } from '../views/made.ts';
 import { toUser, toUserInfo } from '../views/users.ts';
 

@@ -6,7 +6,7 @@ import { promptVariables } from '../../shared/prompts/render.ts';
 import { renderForInputs, renderForRows } from '../../shared/prompts/renderData.ts';
 import { PageQuery, pageFields } from '../../shared/wire/common.ts';
 import { RenderTemplateRequest, RenderTemplateResponse, TemplateStubRequest } from '../../shared/wire/prompts.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export interface PromptRenderingDeps extends DatasetDeps {
   assets: AssetAccess;

@@ -28,7 +28,7 @@ import {
   TemplateVersionResponse,
   UpdateTemplateRequest,
 } from '../../shared/wire/prompts.ts';
-import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { type Endpoint, endpoint, type Gate } from '../http/route.ts';
 import { toTemplate, toTemplateVersion } from '../views/promptTemplates.ts';
 
 export interface PromptRouteDeps {

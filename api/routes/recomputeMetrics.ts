@@ -10,8 +10,8 @@ import {
   RecomputeLogRecordsMetricsRequest,
   RecomputeMetricsResponse,
 } from '../../shared/wire/recomputeMetrics.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { type RecordSearchDeps, recordQuery, sortableColumn } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface RecomputeDeps extends RecordSearchDeps, RequestScoringDeps {
   /** @throws RequestInvalid for a scorer that is unknown, deleted, not the caller's to see, or whose judge there is not. */

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { describedColumns } from '../../shared/records/columnCatalog.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsAvailableColumnsRequest, LogRecordsAvailableColumnsResponse } from '../../shared/wire/recordSearch.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import type { RecordColumnDeps } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 /** The column catalogs: one list for sessions, traces and spans alike, as each descriptor says where it applies. */
 export function recordColumnRoutes(deps: RecordColumnDeps): Endpoint[] {

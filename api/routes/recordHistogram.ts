@@ -1,8 +1,8 @@
 import { type HistogramReads, recordHistogram } from '../../shared/records/recordHistogram.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { RecordHistogramRequest, RecordHistogramResponse } from '../../shared/wire/recordHistogram.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { type RecordSearchDeps, recordQuery, searched } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface HistogramDeps extends RecordSearchDeps {
   histogram: HistogramReads;

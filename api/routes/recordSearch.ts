@@ -13,9 +13,9 @@ import {
   LogRecordsQueryRequest,
   MAX_PAGE,
 } from '../../shared/wire/recordSearch.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { pageReply, placeReply, selection } from '../records/recordPage.ts';
 import { type RecordSearchDeps, recordQuery, searched, sortableColumn } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 const tag = 'Records';
 const access = { project: 'read' } as const;

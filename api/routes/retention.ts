@@ -3,7 +3,7 @@ import type { Expiries, FindWouldExpire, Retention, RetentionStore } from '../..
 import { NoQuery } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { RetentionEffect, RetentionEffectQuery, RetentionRequest, RetentionResponse } from '../../shared/wire/retention.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 export interface RetentionDeps {
   retention: RetentionStore;

@@ -10,7 +10,7 @@ import {
 import { Message, NoQuery } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { SavedViewParams, SavedViewRequest, SavedViewResponse, SavedViewsResponse } from '../../shared/wire/savedViews.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 const route = { tag: 'Saved views', access: { project: 'read' } } as const;
 const path = '/projects/{project_id}/views';

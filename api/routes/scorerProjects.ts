@@ -11,7 +11,7 @@ import type { PresetVersionStore } from '../../shared/scorers/presetVersions.ts'
 import type { ScorerStore, ScorerUse } from '../../shared/scorers/scorer.ts';
 import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
 import { ScorerProjectsResponse, ScorerResponse, UpdateScorerScopeRequest } from '../../shared/wire/scorers.ts';
-import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { type Endpoint, endpoint, type Gate } from '../http/route.ts';
 import { describedScorer } from '../scorers/scorerView.ts';
 import { toUserInfo } from '../views/users.ts';
 

@@ -19,7 +19,7 @@ import {
   CreateScorerVersionRequest,
   ScorerVersionResponse,
 } from '../../shared/wire/scorerVersions.ts';
-import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { type Endpoint, endpoint, type Gate } from '../http/route.ts';
 import { presetToVersion, toVersion, VersionNumber } from '../scorers/scorerVersions.ts';
 import { describedScorer, mayWith, toScorer } from '../scorers/scorerView.ts';
 

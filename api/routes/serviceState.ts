@@ -1,6 +1,6 @@
 import { NoQuery } from '../../shared/wire/common.ts';
 import { ServiceState } from '../../shared/wire/serviceState.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 
 /** The parts of the service, and whether each works. */
 export const serviceStateRoutes = (deps: { state(): Promise<ServiceState> }): Endpoint[] => [

@@ -5,9 +5,9 @@ import { readSession, readSessionAlone } from '../../shared/records/read.ts';
 import { openSession } from '../../shared/records/sessions.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
+import { type Endpoint, endpoint, Reply } from '../http/route.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
 import { ReadSessionQuery, type RecordDeps } from '../records/loggedRecords.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 const tag = 'Records';
 

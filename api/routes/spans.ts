@@ -13,9 +13,9 @@ import { updateRecord } from '../../shared/records/update.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { spanKinds } from '../../shared/wire/recordKinds.ts';
+import { type Endpoint, endpoint, Reply } from '../http/route.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
 import { answerFor, logsRecords, ReadInTraceQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
   endpoint({

@@ -2,8 +2,8 @@ import { availableColumns } from '../../shared/records/columnCatalog.ts';
 import { aggregateTraces, type TraceGraphReads } from '../../shared/records/traceGraph.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { AggregatedTraceViewRequest, AggregatedTraceViewResponse } from '../../shared/wire/traceGraph.ts';
+import { type Endpoint, endpoint } from '../http/route.ts';
 import { type RecordSearchDeps, recordQuery } from '../records/recordQuery.ts';
-import { type Endpoint, endpoint } from '../route.ts';
 
 export interface TraceGraphDeps extends RecordSearchDeps {
   graph: TraceGraphReads;

@@ -12,8 +12,8 @@ import type { TryOutSource } from '../../shared/scoring/metricTryOut.ts';
 import type { RecordToScore } from '../../shared/scoring/recordToScore.ts';
 import type { ScoredRun, ScoringStore } from '../../shared/scoring/scoring.ts';
 import { MAX_SAMPLES, type TriedRecords, type TriedRows } from '../../shared/wire/judgeTryOut.ts';
+import type { Gate } from '../http/route.ts';
 import { type RecordSearchDeps, recordQuery, sortableColumn } from '../records/recordQuery.ts';
-import type { Gate } from '../route.ts';
 
 export interface TryOutSourceDeps extends RecordSearchDeps, DatasetDeps {
   gate: Pick<Gate, 'authorize'>;

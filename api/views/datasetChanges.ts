@@ -2,7 +2,7 @@ import { cellsByName, type DatasetDeps } from '../../shared/datasets/createDatas
 import type { ChangedRow, DatasetVersion, StoredRow } from '../../shared/datasets/dataset.ts';
 import { pagesOf } from '../../shared/datasets/rowStore.ts';
 import { type PageRequest, pageFields } from '../../shared/wire/common.ts';
-import { Reply } from '../route.ts';
+import { Reply } from '../http/route.ts';
 import { rowMetadata } from './datasetPage.ts';
 
 /** Changed rows that are read at a time, as they were and as they are. */

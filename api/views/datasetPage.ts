@@ -3,7 +3,7 @@ import { cellsByName, type DatasetDeps } from '../../shared/datasets/createDatas
 import type { Column, DatasetVersion, StoredRow } from '../../shared/datasets/dataset.ts';
 import { type PageRequest, pageFields } from '../../shared/wire/common.ts';
 import type { ColumnMapping, UserInfo } from '../../shared/wire/datasets.ts';
-import { Reply } from '../route.ts';
+import { Reply } from '../http/route.ts';
 
 export interface LocatedRow {
   row: StoredRow;

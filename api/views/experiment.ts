@@ -9,7 +9,7 @@ import type { MetricAggregates } from '../../shared/metrics/aggregate.ts';
 import { FIGURE_LEVEL } from '../../shared/metrics/figureInterval.ts';
 import type { MetricCounts } from '../../shared/metrics/metricFigures.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
-import type { ProjectInPath } from '../route.ts';
+import type { ProjectInPath } from '../http/route.ts';
 import { tagToWire } from './experimentTags.ts';
 
 /** Writes a whole experiment, with all that `project`'s role may do with it. */

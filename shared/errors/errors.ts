@@ -73,7 +73,7 @@ export interface ErrorOptions {
   cause?: unknown;
 }
 
-/** An error whose message is written for the caller. Its answer is written by api/errorResponse.ts. */
+/** An error whose message is written for the caller. Its answer is written by api/http/errorResponse.ts. */
 export class ServiceError extends Error {
   readonly code: ErrorName;
   readonly context: Record<string, unknown> | undefined;

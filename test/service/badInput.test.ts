@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Endpoint } from '../../api/route.ts';
+import type { Endpoint } from '../../api/http/route.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 import { fairAnswer } from '../support/fairAnswer.ts';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createApp } from '../../api/app.ts';
-import { type Endpoint, endpoint, type Gate, Reply } from '../../api/route.ts';
+import { type Endpoint, endpoint, type Gate, Reply } from '../../api/http/route.ts';
 import { ServiceClient } from '../../client/http.ts';
 import { type ErrorName, errorCodes, ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';

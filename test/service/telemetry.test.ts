@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import express from 'express';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { requestMetrics } from '../../api/requestMetrics.ts';
+import { requestMetrics } from '../../api/http/requestMetrics.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { type Instrument, instruments } from '../../shared/telemetry/instruments.ts';
 import { openMetricsServer } from '../../shared/telemetry/metricsServer.ts';

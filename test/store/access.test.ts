@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
-import type { Endpoint } from '../../api/route.ts';
+import type { Endpoint } from '../../api/http/route.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { type AccountService, startAccountService } from '../support/accountService.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';

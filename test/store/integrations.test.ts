@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
-import type { Gate } from '../../api/route.ts';
+import type { Gate } from '../../api/http/route.ts';
 import { integrationModelRoutes } from '../../api/routes/integrationModels.ts';
 import { integrationRoutes } from '../../api/routes/integrations.ts';
 import { mayInOrganization, type UserRole } from '../../shared/accounts/permissions.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
-import type { Gate } from '../../api/route.ts';
+import type { Gate } from '../../api/http/route.ts';
 import { metricSettingsRoutes } from '../../api/routes/metricSettings.ts';
 import { scorerRoutes } from '../../api/routes/scorers.ts';
 import { mayInOrganization, type UserRole } from '../../shared/accounts/permissions.ts';

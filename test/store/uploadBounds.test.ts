@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { FormReader } from '../../api/readForm.ts';
+import { FormReader } from '../../api/http/readForm.ts';
 import type { AssetViewer } from '../../shared/assets/assetAccess.ts';
 import { createDataset } from '../../shared/datasets/createDataset.ts';
 import { editContent } from '../../shared/datasets/editContent.ts';

@@ -1,4 +1,4 @@
-import type { Gate } from '../../api/route.ts';
+import type { Gate } from '../../api/http/route.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
-import type { Gate } from '../../api/route.ts';
+import type { Gate } from '../../api/http/route.ts';
 import { columnValueRoutes } from '../../api/routes/columnValues.ts';
 import { exportRecordRoutes } from '../../api/routes/exportRecords.ts';
 import { metricSearchRoutes } from '../../api/routes/metricSearch.ts';

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { openBodyBounds } from '../../api/bodyBounds.ts';
+import { openBodyBounds } from '../../api/http/bodyBounds.ts';
 import { listen } from '../../api/server.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { createClientAddresses } from '../../api/clientAddress.ts';
+import { createClientAddresses } from '../../api/callers/clientAddress.ts';
 import { readConfig } from '../../shared/config/config.ts';
 
 const request = (remoteAddress: string, headers: Record<string, string> = {}) =>

@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
-import { endpoint, type Gate, Reply } from '../../api/route.ts';
+import { endpoint, type Gate, Reply } from '../../api/http/route.ts';
 import { type HttpService, serve } from '../support/http.ts';
 
 const rows = Array.from({ length: 500 }, (_, row) => ({ row, text: 'Zürich' }));

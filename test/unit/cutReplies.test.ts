@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
-import { endpoint, Reply } from '../../api/route.ts';
+import { endpoint, Reply } from '../../api/http/route.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { serve } from '../support/http.ts';
 

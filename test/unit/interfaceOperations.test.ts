@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openapiDocument } from '../../api/openapi.ts';
+import { openapiDocument } from '../../api/http/openapi.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 
 const LIST = join(import.meta.dirname, '../fixtures/interfaceOperations.txt');

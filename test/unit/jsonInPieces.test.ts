@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonInPieces } from '../../api/jsonInPieces.ts';
+import { jsonInPieces } from '../../api/http/jsonInPieces.ts';
 import { eachInTurns } from '../../shared/concurrency/eachInTurns.ts';
 
 const value = fc.oneof(fc.jsonValue(), fc.date({ noInvalidDate: true }), fc.constant(undefined), fc.constant(Number.NaN));

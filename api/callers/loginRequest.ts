@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { LoginClient } from '../shared/accounts/credentials.ts';
-import { Uuid } from '../shared/wire/common.ts';
+import type { LoginClient } from '../../shared/accounts/credentials.ts';
+import { Uuid } from '../../shared/wire/common.ts';
 import type { ClientAddresses } from './clientAddress.ts';
 
 /** Bytes of a body that anybody may send. */

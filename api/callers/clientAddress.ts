@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { addressRanges } from '../shared/config/addressRanges.ts';
+import { addressRanges } from '../../shared/config/addressRanges.ts';
 
 /** Finds the client of a request: the peer itself, or the client that trusted proxies name. */
 export interface ClientAddresses {

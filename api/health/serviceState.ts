@@ -1,10 +1,10 @@
 import { statfs } from 'node:fs/promises';
-import type { Config } from '../shared/config/config.ts';
-import { type QueueName, taskQueues } from '../shared/config/taskQueues.ts';
-import { QUEUE_BYTES, type RecordWriter } from '../shared/records/recordWriter.ts';
-import type { ServiceState } from '../shared/wire/serviceState.ts';
-import type { BodyBounds } from './bodyBounds.ts';
-import type { Health, PartId } from './routes/health.ts';
+import type { Config } from '../../shared/config/config.ts';
+import { type QueueName, taskQueues } from '../../shared/config/taskQueues.ts';
+import { QUEUE_BYTES, type RecordWriter } from '../../shared/records/recordWriter.ts';
+import type { ServiceState } from '../../shared/wire/serviceState.ts';
+import type { BodyBounds } from '../http/bodyBounds.ts';
+import type { Health, PartId } from './health.ts';
 
 const MiB = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { VERSION } from '../shared/config/version.ts';
-import { documentedAs, StandardError } from '../shared/wire/common.ts';
+import { VERSION } from '../../shared/config/version.ts';
+import { documentedAs, StandardError } from '../../shared/wire/common.ts';
 import { answersOf, JSON_TYPE } from './answers.ts';
 import type { Endpoint } from './route.ts';
 

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
-import type { Labels, Telemetry } from '../shared/telemetry/telemetry.ts';
+import type { Labels, Telemetry } from '../../shared/telemetry/telemetry.ts';
 import type { Endpoint } from './route.ts';
 
 export interface RequestMetricsDeps {

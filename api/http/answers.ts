@@ -1,4 +1,4 @@
-import { errorCodes } from '../shared/errors/errors.ts';
+import { errorCodes } from '../../shared/errors/errors.ts';
 import type { Endpoint } from './route.ts';
 
 export const JSON_TYPE = 'application/json';

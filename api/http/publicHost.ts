@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
-import { isLoopback } from '../shared/config/config.ts';
-import { ServiceError } from '../shared/errors/errors.ts';
+import { isLoopback } from '../../shared/config/config.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 
 /** The setting of the Express app that holds `PUBLIC_URL`. */
 export const PUBLIC_URL = 'public url';

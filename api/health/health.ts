@@ -1,7 +1,21 @@
-import type { ExperimentRun } from '../shared/experiments/experiment.ts';
-import type { RecordWriter } from '../shared/records/recordWriter.ts';
-import type { Stores } from '../shared/stores/open.ts';
-import type { Health, PartId } from './routes/health.ts';
+import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
+import type { RecordWriter } from '../../shared/records/recordWriter.ts';
+import type { Stores } from '../../shared/stores/open.ts';
+
+/** Says whether the service can do its work, in a sentence that names the parts it cannot reach. Cheap: clients ask before nearly every operation. */
+export type Health = () => Promise<{ ok: boolean; message: string; parts: readonly PartHealth[] }>;
+
+export type PartId = 'record_store' | 'metadata_store' | 'temporal' | 'coordination';
+
+/** One part of the service, as it answered. */
+export interface PartHealth {
+  id: PartId;
+  label: string;
+  /** Without it the service is not ready. */
+  isNeeded: boolean;
+  /** Undefined where it did not answer in time. */
+  latencyMs: number | undefined;
+}
 
 /** Milliseconds for which an answer is good: clients ask before nearly every operation. */
 const GOOD_MS = 1_000;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { type InvalidItem, LISTED_PROBLEMS, RequestInvalid } from '../shared/errors/errors.ts';
-import { atFirstProblem } from '../shared/wire/atFirstProblem.ts';
-import { isExact } from '../shared/wire/exactNumber.ts';
+import { type InvalidItem, LISTED_PROBLEMS, RequestInvalid } from '../../shared/errors/errors.ts';
+import { atFirstProblem } from '../../shared/wire/atFirstProblem.ts';
+import { isExact } from '../../shared/wire/exactNumber.ts';
 import { LOCATION_CHARACTERS, unknownKeyItems } from './unknownKeys.ts';
 
 /** Values of a body up to which all its problems are looked for: with 20 required fields in each that takes up to a second. */

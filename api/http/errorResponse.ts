@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { errorCodes, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
-import { isOutOfMemory } from '../shared/errors/isOutOfMemory.ts';
+import { errorCodes, type InvalidItem, RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
+import { isOutOfMemory } from '../../shared/errors/isOutOfMemory.ts';
 import { pathInRequest, type RequestParts } from './pathInRequest.ts';
 import { discardRest } from './readBody.ts';
 import { CallerLeft, type ErrorForm } from './route.ts';

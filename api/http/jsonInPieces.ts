@@ -1,4 +1,4 @@
-import { freeTurn } from '../shared/concurrency/freeTurn.ts';
+import { freeTurn } from '../../shared/concurrency/freeTurn.ts';
 
 /** Characters that are made before others are let in: well under a millisecond. */
 const PIECE_LENGTH = 64 * 1024;

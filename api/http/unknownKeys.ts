@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { InvalidItem } from '../shared/errors/errors.ts';
-import { closestNames } from '../shared/identifiers/closestNames.ts';
+import type { InvalidItem } from '../../shared/errors/errors.ts';
+import { closestNames } from '../../shared/identifiers/closestNames.ts';
 
 /** Characters of a key in the location of a problem: a hundred problems below one long key are not to be a hundred times as long. */
 export const LOCATION_CHARACTERS = 200;

@@ -2,11 +2,11 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { pipeline } from 'node:stream/promises';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Logger } from 'pino';
-import { ServiceError } from '../shared/errors/errors.ts';
-import { errorResponse } from './errorResponse.ts';
-import { withoutLoginCookies } from './loginCookies.ts';
-import { hostCheck } from './publicHost.ts';
-import type { Gate } from './route.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
+import { withoutLoginCookies } from '../callers/loginCookies.ts';
+import { errorResponse } from '../http/errorResponse.ts';
+import { hostCheck } from '../http/publicHost.ts';
+import type { Gate } from '../http/route.ts';
 
 export interface TemporalPagesOptions {
   gate: Gate;

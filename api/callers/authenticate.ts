@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { About } from '../shared/accounts/accountStore.ts';
-import type { Asked, Credentials } from '../shared/accounts/credentials.ts';
-import { type Caller, LOGGER, mayInOrganization, mayInProject } from '../shared/accounts/permissions.ts';
-import type { AssetAccess } from '../shared/assets/assetAccess.ts';
-import { ServiceError } from '../shared/errors/errors.ts';
-import type { ProjectAccess } from '../shared/projects/access.ts';
-import { type RunLookups, type RunRef, runKinds } from '../shared/projects/runs.ts';
-import { Uuid } from '../shared/wire/common.ts';
+import type { About } from '../../shared/accounts/accountStore.ts';
+import type { Asked, Credentials } from '../../shared/accounts/credentials.ts';
+import { type Caller, LOGGER, mayInOrganization, mayInProject } from '../../shared/accounts/permissions.ts';
+import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
+import type { ProjectAccess } from '../../shared/projects/access.ts';
+import { type RunLookups, type RunRef, runKinds } from '../../shared/projects/runs.ts';
+import { Uuid } from '../../shared/wire/common.ts';
+import type { Gate } from '../http/route.ts';
 import type { ClientAddresses } from './clientAddress.ts';
-import type { Gate } from './route.ts';
 
 /** The gate over the accounts. */
 export interface AccountGate extends Gate {

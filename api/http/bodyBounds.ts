@@ -1,5 +1,5 @@
-import type { Caller } from '../shared/accounts/permissions.ts';
-import { type ByteShare, ByteShares } from '../shared/concurrency/byteShares.ts';
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import { type ByteShare, ByteShares } from '../../shared/concurrency/byteShares.ts';
 import type { BodyPace } from './readBody.ts';
 
 const MiB = 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { InvalidItem, Named } from '../shared/errors/errors.ts';
+import type { InvalidItem, Named } from '../../shared/errors/errors.ts';
 
 /** The parts of a request as they came, by the names that `loc` gives them. A part that the route does not have is absent. */
 export interface RequestParts {

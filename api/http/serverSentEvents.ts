@@ -1,7 +1,7 @@
-import type { Followed } from '../shared/concurrency/followedStates.ts';
-import type { LiveStreams } from '../shared/concurrency/liveStreams.ts';
-import { onAbort } from '../shared/concurrency/onAbort.ts';
-import { ServiceError } from '../shared/errors/errors.ts';
+import type { Followed } from '../../shared/concurrency/followedStates.ts';
+import type { LiveStreams } from '../../shared/concurrency/liveStreams.ts';
+import { onAbort } from '../../shared/concurrency/onAbort.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { Reply } from './route.ts';
 
 /** Milliseconds between two looks at whether the caller may still read, which are also the most between two signs of life. */

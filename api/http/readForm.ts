@@ -2,7 +2,7 @@ import { openAsBlob } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RequestInvalid } from '../shared/errors/errors.ts';
+import { RequestInvalid } from '../../shared/errors/errors.ts';
 
 /** A part of a form: where its content lies in the bytes of the body. */
 interface Part {

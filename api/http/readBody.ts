@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { bytePool } from '../shared/concurrency/bytePool.ts';
-import { freeTurn } from '../shared/concurrency/freeTurn.ts';
-import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
-import { isOutOfMemory } from '../shared/errors/isOutOfMemory.ts';
-import { checkValues } from '../shared/json/jsonValues.ts';
-import { parseJson } from '../shared/json/parseJson.ts';
-import { storable } from '../shared/json/storable.ts';
-import { isExact } from '../shared/wire/exactNumber.ts';
+import { bytePool } from '../../shared/concurrency/bytePool.ts';
+import { freeTurn } from '../../shared/concurrency/freeTurn.ts';
+import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
+import { isOutOfMemory } from '../../shared/errors/isOutOfMemory.ts';
+import { checkValues } from '../../shared/json/jsonValues.ts';
+import { parseJson } from '../../shared/json/parseJson.ts';
+import { storable } from '../../shared/json/storable.ts';
+import { isExact } from '../../shared/wire/exactNumber.ts';
 import type { FormReader } from './readForm.ts';
 
 /**
