@@ -1,6 +1,6 @@
 /**
  * Which folder may import which (the table of the architecture page, as rules), and no cycles.
- * Type-only imports are told apart from others, which needs TypeScript below 7 installed.
+ * The check distinguishes type-only imports from others, which needs TypeScript below 7.
  */
 const entries = '^(start\\.ts|demo/|bench/|tools/|test/|[^/]+\\.config\\.ts|(api|cli|workers)/main\\.ts$)';
 const drivers = ['@clickhouse/client', 'chdb', '@electric-sql/pglite', 'pg', 'ioredis'];
@@ -125,7 +125,7 @@ module.exports = {
     ),
     rule(
       'stores-know-no-api',
-      'A store fulfils ports and knows nobody who calls it.',
+      'A store fulfils ports and knows none of its callers.',
       { path: '^shared/stores/' },
       { path: `^(api|cli|client|workers|workflows)/|${packages(['express'])}` },
     ),

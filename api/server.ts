@@ -50,8 +50,8 @@ export async function listen(host: string, port: number, setting = 'PORT'): Prom
   server.on('clientError', refuseUnreadable);
   server.headersTimeout = HEADERS_MS;
   server.requestTimeout = REQUEST_MS;
-  // Clients keep connections open for long; a load balancer's idle time is a minute as a rule. A connection is closed a good deal later than clients are
-  // told: a busy process closes it before it has read the request that has come, which is then reset.
+  // Clients keep connections open for long; a load balancer's idle time is a minute as a rule. The server closes a connection a good deal later than it
+  // announces: a busy process would close it before it reads a request that has come, which is then reset.
   server.keepAliveTimeout = 75_000;
   server.keepAliveTimeoutBuffer = 30_000;
   const address = server.address();

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 
 /** Milliseconds from what somebody does to what they see. */
 export interface ActionTimes {
-  /** Until the next frame is shown, as the browser's Event Timing says it, to 8 ms; 16 stands for all that is shorter. */
+  /** Milliseconds until the next frame is shown, by the browser's Event Timing, to 8 ms; 16 means that or less. */
   paint: number;
   /** Until the frame in which what was asked for is there. */
   data: number;

@@ -16,7 +16,7 @@ interface Question {
 }
 
 /**
- * Asks the whole service over one connection, first while nobody writes, then while 160 new spans a second arrive. Values rotate, and the live questions
+ * Asks the whole service over one connection, first without writes, then while 160 new spans a second arrive. Values rotate, and the live questions
  * have a pause between them in which something was written.
  */
 export async function searchLive(spans: number, rounds: number): Promise<void> {
@@ -24,7 +24,7 @@ export async function searchLive(spans: number, rounds: number): Promise<void> {
   const begun = performance.now();
   await service.fill(spans);
   console.log(`${spans.toLocaleString('en')} spans logged in ${((performance.now() - begun) / 1_000).toFixed(0)} s`);
-  print('nobody writes', await askAll(service, rounds, 0));
+  print('no writes', await askAll(service, rounds, 0));
   const { result, spans: arrived, refused } = await service.whileTracesArrive(() => askAll(service, rounds, PAUSE_MS));
   print(`live (${arrived} spans came meanwhile, ${refused} requests were refused)`, result);
 }

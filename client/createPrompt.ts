@@ -13,7 +13,7 @@ export interface PromptMessage {
 
 export interface CreatePromptOptions extends CallOptions, Pick<ProjectChoice, 'projectId'> {
   name: string;
-  /** Text, which becomes one user message, or messages. `{{input}}`, `{{topic}}` stand for the dataset's cells of those names. */
+  /** Text, which becomes one user message, or messages. The dataset's cells of those names replace `{{input}}` and `{{topic}}`. */
   template: string | PromptMessage[];
   settings?: PromptSettings | undefined;
 }

@@ -55,7 +55,7 @@ class ExitWatch {
   };
 
   private readonly onSignal = (signal: NodeJS.Signals): void => {
-    // Node.js ends a process at a signal that nobody listens to. Where the application listens, it decides.
+    // Node.js ends a process at a signal without a listener. Where the application listens, it decides.
     const isOurs = process.listenerCount(signal) === 1;
     const end = () => {
       this.isLeaving = false;

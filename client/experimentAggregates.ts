@@ -2,7 +2,7 @@ import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 
 /** The figures of one metric, and what they are made of. */
 export interface MetricFigures {
-  /** The one number that stands for the metric; null of labels and texts, and where there are no values. */
+  /** The metric's one number; null for labels and texts, and where there are no values. */
   figure: number | null;
   /** All figures; keys as the service gives them. */
   figures: NonNullable<ExperimentResponse['structured_aggregate_metrics']>[string] | null;

@@ -11,7 +11,7 @@ export function isRowOf(row: LeasedRow, record: Record<string, unknown> | undefi
   });
 }
 
-/** A value as its JSON with sorted keys, or that of the JSON text that it is: equal where two stand for the same. */
+/** Returns the JSON of a value with sorted keys, or that of a JSON text: equal where two values mean the same. */
 export function meaning(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (typeof value !== 'string') return JSON.stringify(value, canonical) ?? 'null';

@@ -76,7 +76,7 @@ export function closeSpan(span: OpenSpan, durationNs = nowNs() - span.startNs): 
   topOf(span).addLate?.(span);
 }
 
-/** Nanoseconds of a clock that never goes back, as finely as the runtime tells them. */
+/** Nanoseconds of a clock that never goes back, at the resolution of the runtime. */
 export const nowNs = (): number => Math.round(performance.now() * 1_000_000);
 
 function topOf(place: SpanParent): SpanParent {

@@ -295,7 +295,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       }),
   };
 
-  /** Heartbeats while an activity works, and tells the workflow how far it is, so that Temporal's own pages show it. */
+  /** Heartbeats while an activity works, and reports its progress to the workflow, so that Temporal's own pages show it. */
   function reportTo(run: ExperimentRun, startedAt: number, report: () => Promise<ProgressReport>, beat: () => void) {
     const context = Context.current();
     let reported = Date.now();

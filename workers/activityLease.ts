@@ -16,7 +16,7 @@ export interface LeaseDeps {
   log: Pick<Logger, 'error'>;
 }
 
-/** Tells an execution of an activity whether it still counts. A process that was suspended cannot know this by itself. */
+/** Shows an execution of an activity whether it still counts. A process that was suspended cannot know this by itself. */
 export interface ActivityLease {
   /** Aborts when the server says that it is not. */
   lost: AbortSignal;

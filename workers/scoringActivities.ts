@@ -160,7 +160,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
         const { scored, due } = fresh;
         if (fresh.more) return { oldest: EARLIEST, scored, more: true };
         const sessions = due === null ? {} : { sessionsDueMs: Math.max(1, Math.ceil((due - versionNow()) / 1_000)) };
-        // Marks of an earlier execution, or of one that failed half-way, are not made again, and nobody knows how old they are.
+        // Marks of an earlier execution, or of one that failed half-way, are not made again, and their age is unknown.
         if (Context.current().info.attempt > 1 || marked.includes(undefined)) return { oldest: EARLIEST, scored, ...sessions };
         const times = marked.flatMap((one) => one?.oldest ?? []).sort();
         return { oldest: times[0] ?? null, scored, ...sessions };

@@ -18,7 +18,7 @@ const WHOLE = '\n// whole\n';
 
 /**
  * The workflow code as the worker's sandbox loads it. Making it takes a second of CPU at every start, so it is kept beside the installed packages
- * under a name that tells what it was made of; where nothing can be kept, as in an image, it is made anew.
+ * under a name with a hash of its sources; where nothing can be kept, as in an image, it is made anew.
  */
 export async function workflowBundle(folder = KEPT_IN): Promise<{ code: string }> {
   const built = await readFile(BUILT, 'utf8').catch(() => undefined);

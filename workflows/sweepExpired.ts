@@ -13,7 +13,7 @@ const { projectsToSweep, sweepProject } = proxyActivities<SweepActivities>({
 
 const PROJECTS_AT_A_TIME = 100;
 
-/** Deletes what has expired, project by project. Reads show nothing of it in any case, so nobody waits for this. */
+/** Deletes expired records, project by project. Reads hide them in any case, so no caller waits for this. */
 export async function sweepExpired({ after }: SweepInput = {}): Promise<void> {
   for (let last = after; ; ) {
     const projects = await projectsToSweep({ ...(last === undefined ? {} : { after: last }), limit: PROJECTS_AT_A_TIME });

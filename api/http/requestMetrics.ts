@@ -10,7 +10,7 @@ export interface RequestMetricsDeps {
   slowMs: number;
 }
 
-/** Stands for the status of a reply whose caller left before it began, as in the log of nginx. */
+/** The status of a reply whose caller left before it began, as in the log of nginx. */
 const CALLER_LEFT = 499;
 
 /** Counts and times every request, and has a line of the log for each: at `debug`, slow ones at `warn`. Goes before all else that answers. */

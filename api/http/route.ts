@@ -168,8 +168,8 @@ const DEFAULT_BODY_LIMIT = 16 * 1024 * 1024;
 const DEFAULT_BODY_VALUES = 250_000;
 
 /**
- * Mounts routes: the only place that parses a request and writes a reply. Order: who calls, the path, may they, the query, the body; so nobody
- * can make the service read a body without the right to send it there.
+ * Mounts routes: the only place that parses a request and writes a reply. Order: who calls, the path, may they, the query, the body; so the service
+ * reads no body of a caller without the right to send it.
  * @param checkReplies fail on a reply that does not fit its schema, and on a status or media type that the route does not declare (tests); off in
  * service, where the types have been checked.
  */

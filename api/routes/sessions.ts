@@ -11,7 +11,7 @@ import { ReadSessionQuery, type RecordDeps } from '../records/loggedRecords.ts';
 
 const tag = 'Records';
 
-/** Sessions, and the probe that tells a client that the fast ingest routes are here. */
+/** Sessions, and the probe by which a client finds the fast ingest routes. */
 export const sessionRoutes = (deps: RecordDeps): Endpoint[] => [
   endpoint({
     method: 'post',

@@ -32,7 +32,7 @@ export function gateMarkdown(
     .join('\n\n');
 }
 
-/** Names are no markup, no cell of their own, and mention nobody. */
+/** Escapes a name: it is no markup, no cell of its own, and mentions no one. */
 const plain = (text: string): string =>
   withoutControlCharacters(text)
     .replaceAll(/\s+/g, ' ')

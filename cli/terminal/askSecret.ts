@@ -4,8 +4,8 @@ import { usageError } from './commandError.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * A line that nobody reads over your shoulder: what is typed is not shown, and it is no argument, which other users of the machine could see. From
- * a pipe or a file the first line is taken.
+ * Reads a line without showing it, so that no one reads it over your shoulder. It is no argument, which other users of the machine could see. From a
+ * pipe or a file the first line is taken.
  */
 export async function askSecret({ stdin, stderr, signal }: Terminal, question: string): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

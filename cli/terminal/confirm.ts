@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts';
 
 /**
  * Asks the person at the terminal whether to go on; any answer but yes is no.
- * @throws CommandError where nobody is there to be asked
+ * @throws CommandError where there is no terminal
  */
 export async function confirm({ stdin, stderr, signal }: Terminal, question: string): Promise<boolean> {
   if (stdin.isTTY !== true) throw usageError(`${question} There is no terminal to ask at: add --yes`);

@@ -17,7 +17,7 @@ export async function ensureAdministrator(
   deps: {
     accounts: AccountStore;
     passwords: Passwords;
-    /** Gets the credentials before they are stored as hashes, which nobody can read back. */
+    /** Gets the credentials before they are stored as hashes, which cannot be read back. */
     keep?(credentials: { email: string; password: string; apiKey: string }): void;
   },
   given: { email?: string | undefined; password?: string | undefined; apiKey?: string | undefined },

@@ -101,7 +101,7 @@ export function createCredentials(deps: {
     expiresAt: Date | null;
   }
 
-  /** The caller a token stands for, as they are today. */
+  /** Returns the caller of a token, as the account is today. */
   const callerOf = (subject: TokenSubject, asked?: Asked): Promise<Known | undefined> =>
     subject.apiKeyId === undefined ? callerOfSession(subject, asked) : callerOfApiKey(subject, subject.apiKeyId, asked);
 

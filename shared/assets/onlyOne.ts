@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/errors.ts';
 
-/** @throws ServiceError `Conflict` when a name that should tell one thing stands for several that the caller sees. */
+/** @throws ServiceError `Conflict` when several things that the caller sees have the name */
 export function onlyOne<T>(what: string, name: string, found: readonly T[]): T | undefined {
   if (found.length > 1)
     throw new ServiceError(

@@ -10,7 +10,7 @@ export interface CodeIsolation {
   gid?: number;
 }
 
-/** `nobody` on Linux. */
+/** The user `nobody` of Linux. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 /** Code of the operator that runs in child processes. */

@@ -11,7 +11,7 @@ export interface Running {
 
 /** Milliseconds between two looks at the parent. */
 const PARENT_LOOK_MS = 250;
-/** Milliseconds that a process without its parent takes to end: nobody would end it by force. The guard of Temporal's server has 1 s after that. */
+/** Milliseconds that a process without its parent takes to end: no other process would end it by force. The guard of Temporal's server has 1 s after that. */
 const ORPHAN_MS = 1_000;
 /** Milliseconds for a clean end. Supervisors kill after 10 s as a rule. */
 const STOP_MS = 9_500;

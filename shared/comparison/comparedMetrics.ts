@@ -23,8 +23,8 @@ export interface ComparedMetric extends MetricScale {
 const isMeasured = (id: string): boolean => (measuredMetrics as readonly string[]).includes(id);
 
 /**
- * Says of metrics what their numbers mean. Of numbers that a client logged and nobody has described, the higher ones are taken for better: most scores
- * are meant so, and the answer says that it was assumed.
+ * Says of metrics what their numbers mean. Among logged numbers without a description, the higher ones are taken for better: most scores are meant so,
+ * and the answer says that it was assumed.
  * @param computed metrics that the service computes for the experiments
  */
 export function metricDescriber(

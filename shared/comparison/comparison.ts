@@ -45,7 +45,7 @@ export interface Comparison {
   /** Duration, tokens or cost, which every row has. */
   isMeasured: boolean;
   direction: MetricScale['direction'];
-  /** Nobody has said which number is better; the higher one is taken for it. */
+  /** True when no one has described the metric: the higher number is taken for better. */
   isDirectionAssumed: boolean;
   failedRows: FailedRows;
   pairs: number;

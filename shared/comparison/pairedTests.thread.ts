@@ -10,7 +10,7 @@ parentPort?.on('message', ({ id, samples, resampling }: StatisticsRequest) => {
   parentPort?.postMessage(answer);
 });
 
-// The first samples take a while longer, until their code is compiled: these are nobody's.
+// The first samples take a while longer, until their code is compiled: these are no request's.
 const first = [
   [-1, 0, 1],
   [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],

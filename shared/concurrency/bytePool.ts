@@ -20,7 +20,7 @@ class BytePool {
     return known ?? Buffer.allocUnsafeSlow(2 ** power);
   }
 
-  /** Takes back what `take` gave and nobody reads any more. */
+  /** Takes back a buffer of `take` that no code reads any more. */
   give(buffer: Buffer): void {
     const power = Math.log2(buffer.length);
     if (!Number.isInteger(power) || power > LARGEST || this.#kept + buffer.length > KEPT_BYTES) return;

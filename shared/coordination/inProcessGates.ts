@@ -116,7 +116,7 @@ class FairKeys {
 
   isIdle = (name: string): boolean => !this.keys.has(name);
 
-  /** A slot that is free while nobody waits; undefined where there is none. */
+  /** Takes a free slot while no call waits; undefined where there is none. */
   takeFree(name: string, slots: number, { signal, party: partyName = '' }: AcquireOptions = {}): Promise<() => void> | undefined {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const key = this.key(name);

@@ -67,7 +67,7 @@ export const templateVariables = (row: Pick<SourceRow, 'input' | 'variables'>): 
 
 const textOrNull = (cell: Cell): string | null => (cell === null ? null : cellText(cell));
 
-/** The value a JSON text stands for. A number or boolean only where its text would come out the same: `1.0` or `007` stay texts. */
+/** Parses a text that is JSON. Numbers and booleans only where they would be written the same: `1.0` or `007` stay texts. */
 function parsedInput(text: string): unknown {
   if (!/^\s*[[{\d\-tf]/.test(text)) return text;
   try {

@@ -128,7 +128,7 @@ export class RequestInvalid extends Error {
   }
 }
 
-/** Stands for problems that are not listed; its place is the part of the request. */
+/** Returns one problem in place of those that are not listed; its location is the part of the request. */
 function moreProblems(count: number | 'unknown', [first]: readonly InvalidItem[]): InvalidItem {
   const loc = first?.loc.slice(0, 1) ?? ['body'];
   const type = 'more_problems';

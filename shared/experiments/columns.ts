@@ -243,7 +243,7 @@ const columnOfMetric = (metric: ColumnDef): ExperimentColumn => ({
   data_type: metric.dataType,
   data_unit: metric.dataUnit ?? null,
   multi_valued: metric.multiValued ?? false,
-  // Of labels and texts no one figure stands for the metric.
+  // Metrics of labels and texts have no figure to sort and filter by.
   sortable: hasFigure(metric),
   filterable: hasFigure(metric),
   applicable_types: [],

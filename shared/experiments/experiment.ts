@@ -125,7 +125,7 @@ export interface SourceRow {
   expected: string | null;
   metadata: Record<string, string>;
   generatedOutput: string | null;
-  /** Cells by column name, `input` as the value that its JSON text stands for; a template's variables and a function's argument are taken from them. */
+  /** Cells by column name, `input` parsed where it is JSON; a template's variables and a function's argument are taken from them. */
   variables: Record<string, unknown>;
 }
 

@@ -31,7 +31,7 @@ const isMetricSort = (sort: ExperimentSort): boolean => isMetricColumn(sort.name
 
 /**
  * The query with the keys that the aggregates have for its metrics, which it may name by their columns' ids or by the names that users gave them.
- * @throws RequestInvalid for a metric that no experiment has, or that no figure stands for.
+ * @throws RequestInvalid for a metric that no experiment has, or that has no figure.
  */
 export async function withMetricKeys(
   query: ExperimentQuery,

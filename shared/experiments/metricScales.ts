@@ -13,7 +13,7 @@ export const loggedMetricsOf = (given: readonly ({ name: string } & MetricScale)
 
 /**
  * Returns what the numbers of an experiment's metrics mean, by the keys of its aggregates. What clients say of a metric counts where the service does not
- * compute it itself; of a metric that nobody has described nothing is known.
+ * compute it itself; a metric without a description has no scale.
  * @param computed metrics that the service computes for it
  */
 export function metricScales(computed: readonly Metric[], logged: LoggedMetrics): (metric: string) => MetricScale {

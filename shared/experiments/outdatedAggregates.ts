@@ -13,7 +13,7 @@ export interface OutdatedAggregates {
   claim(run: RunRef): Promise<{ claim: string } | 'later' | 'running' | 'gone'>;
   /**
    * Stores what was computed and gives the claim back.
-   * @param restMs milliseconds before which nobody computes them again
+   * @param restMs milliseconds before which no process computes them again
    * @returns false, and nothing is stored, when the claim was lost or a run has begun since
    */
   store(run: RunRef, claim: string, computed: ComputedAggregates, restMs: number): Promise<boolean>;

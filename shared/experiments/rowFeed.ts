@@ -10,7 +10,7 @@ export interface RowFeedDeps {
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-/** Rows read ahead at a time, fewer where they are large: one look at the record store per page tells which of them are recorded already. */
+/** Rows read ahead at a time, fewer where they are large: one look at the record store per page finds those that are recorded already. */
 const PAGE_ROWS = 1_000;
 
 /** The chunk's rows in order, without those that are recorded already. The next page is read while the lanes work on this one. */
@@ -59,7 +59,7 @@ export class RowFeed {
     for (;;) {
       if (this.ready.length < this.pageRows / 2 && this.nextPage < this.chunk.to && !this.reading) {
         this.reading = this.readPage();
-        // Nobody may be waiting for the page when its reading fails: then the next lane that needs it reads it again.
+        // When its reading fails, perhaps no lane waits for the page: the next lane that needs it reads it again.
         this.reading.catch(() => undefined);
       }
       const row = this.ready.shift();

@@ -81,7 +81,7 @@ export function rowTrace(
   } as ExperimentTrace;
 }
 
-/** Characters of a path. Beyond them an id stands for what is above it: a tree of 100,000 levels would have 10 GB of paths. */
+/** Characters of a path. In a longer one an id replaces the upper part: a tree of 100,000 levels would have 10 GB of paths. */
 const MAX_PATH = 4_000;
 
 /** Span ids by path in the tree: whoever ran the row, and however often, the third child of the first span has one id. */

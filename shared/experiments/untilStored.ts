@@ -3,7 +3,7 @@ import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** Tries of an operation that fails in a way that nobody has classed: with the pauses between them 2 to 4 minutes. */
+/** Tries of an operation that fails with an unknown class of error: with the pauses between them 2 to 4 minutes. */
 const MAX_UNKNOWN_FAILURES = 30;
 /** A store that is replaced is away for less. */
 const SILENT_MS = 30_000;
@@ -13,8 +13,8 @@ const REPORT_EVERY_MS = 60_000;
  * Runs a store operation again, with growing pauses of up to 5 s (and as much again by chance, so that a crowd does not come back at once), until it
  * succeeds or `signal` aborts: a store that is away or full stops the work, it loses nothing and fails no row. Only what is known to be the
  * request's own fault is thrown at once.
- * @param onTrouble gets what should be known: errors that nobody has classed, a mistake of ours among them, each time (they are tried again for some
- * minutes); and what else keeps the operation from succeeding, after 30 s and then every minute
+ * @param onTrouble gets each error of unknown class, such as a mistake of ours (the operation is tried again for some minutes); and any other error
+ * that keeps the operation from succeeding, after 30 s and then every minute
  * @throws the request's own fault, an error of which no try was without, or the signal's reason
  */
 export async function untilStored<T>(

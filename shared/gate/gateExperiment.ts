@@ -204,8 +204,8 @@ interface KnownMetric extends GatedMetric {
 }
 
 /**
- * @throws RequestInvalid for a metric that nothing has values of, and for one of which nobody can say what a drop is; ServiceError `Conflict` for one of
- * which values are still to be computed
+ * @throws RequestInvalid for a metric without values, and for a `max_drop` of a metric without a direction; ServiceError `Conflict` for a metric with
+ * values that are still to be computed
  */
 async function metricsOf(
   deps: GateDeps,

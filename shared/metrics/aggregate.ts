@@ -89,7 +89,7 @@ export function distribution(counts: Iterable<readonly [value: string, count: nu
 
 /**
  * The one number (or the counts of each category) of a metric: by its roll-up, else the average of numbers and the counts of texts. Where a
- * percentage is asked for, numbers are percentages that were rolled up before, and their average stands for them. Null without values.
+ * percentage is asked for, numbers are percentages that were rolled up before, and their average is the result. Null without values.
  */
 export function rollUp(aggregates: MetricAggregates, given: RollUpMethod | undefined): number | Record<string, number> | null {
   const method = given ?? (aggregates.avg === null ? 'category_count' : 'average');

@@ -14,7 +14,7 @@ type Described = Omit<Metric, 'name' | 'needs' | 'score'>;
 
 /**
  * A metric of sounds. Clients ask for it by name and must find it, while judges are sent texts and images alone: there is never a value, and each record
- * says why. Nobody is asked, so it needs no judge.
+ * says why. It calls no model, so it needs no judge.
  */
 function audio({ readsSpans: _, ...described }: Described, name: string): Metric {
   return {

@@ -80,7 +80,7 @@ function countResults(rows: readonly RowOfMetric[]): MetricCounts {
 }
 
 /**
- * Returns what the figures of a metric over rows are made of: the values, and those that stand for failed rows.
+ * Returns the values behind the figures of a metric over rows, those of failed rows included, and their counts.
  * @param isBoolean where no value says it
  */
 export function figuresOf(

@@ -14,7 +14,7 @@ export const numericMatch: Metric = {
   score: ({ output, datasetOutput }, { signal }) => pieceByPiece(scorePieces(output, datasetOutput), signal),
 };
 
-/** Words beside the numbers of a reference that is a list, a range or a pair; a longer one is prose, of which nobody can tell the number that counts. */
+/** Words beside the numbers of a reference that is a list, a range or a pair; a longer one is prose, in which no rule finds the number that counts. */
 const MAX_WORDS = 4;
 
 function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {

@@ -3,7 +3,7 @@ import type { Integration } from '../integrations/integration.ts';
 import type { LimitedCall } from './limitedCall.ts';
 import type { ModelCall } from './modelCall.ts';
 
-/** Calls in flight where nobody has set how many: more than a run has lanes, so that the run's own concurrency counts. */
+/** Calls in flight without a limit on the integration: more than a run has lanes, so that the run's own concurrency counts. */
 export const MOST_CALLS = 1_000;
 
 /** Characters of a token, on average; providers reckon with the same. */

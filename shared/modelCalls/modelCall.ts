@@ -26,7 +26,7 @@ export interface ModelCall {
   retry?: Partial<RetryRules> | undefined;
   /** Milliseconds for all tries together; waits do not count. 300,000 where it is absent. */
   timeLimitMs?: number | undefined;
-  /** True of settings as they are stored, in which the interface's defaults stand for what nobody asked for. */
+  /** True of settings as they are stored, in which the interface's defaults fill the fields that the caller left out. */
   areFilledIn?: boolean | undefined;
   /** True where the settings are only preferred: those that the endpoint refuses are left out. Else the call fails, but for another name of the same. */
   mayLeaveOut?: boolean | undefined;

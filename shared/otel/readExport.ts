@@ -25,7 +25,7 @@ export interface ReadResource {
   rejected: string[];
 }
 
-// Exporters send 512 spans at a time, collectors some thousands. This many take two seconds of the process, which nobody else has meanwhile.
+// Exporters send 512 spans at a time, collectors some thousands. This many take two seconds, in which the process does nothing else.
 const MAX_SPANS = 100_000;
 /**
  * Messages inside messages: what reads them calls itself. A span with deeper ones is rejected, a resource goes without them. The library that writes

@@ -9,7 +9,7 @@ import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, MAX_DEPTH } from './read
 /**
  * Reads the JSON of an ExportTraceServiceRequest into what the definitions can write as protobuf: a value that is not what they want in its place
  * would refuse the whole request. It becomes what it plainly means, or its text, or is left out; a span that is no object stays one without an id,
- * which is rejected where spans are read. Fields that nobody reads are left out. OTLP's JSON is that of protobuf, but for ids, which it writes in
+ * which is rejected where spans are read. Fields that the reader does not use are left out. OTLP's JSON is that of protobuf, but for ids, which it writes in
  * hexadecimal where protobuf has base64.
  * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
  * @throws where the text is no JSON of such a message; ServiceError `BodyTooLarge` where it holds too many values.

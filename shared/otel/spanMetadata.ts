@@ -160,7 +160,7 @@ function sharedTexts(entries: Entries, ofAll: number): SharedTexts {
   return { texts, dropped };
 }
 
-/** Matches attributes of the machine, the process and the SDK. Nobody looks for spans by them, and they would be many columns. */
+/** Matches attributes of the machine, the process and the SDK. Users do not look for spans by them, and they would be many columns. */
 const ofMachine = /^(?:telemetry|process|host|os|container|k8s|cloud|aws|gcp|azure|faas|device|browser|webengine)\./;
 /** Attributes that people look for spans by. They come first, so that there is room for them. */
 const first = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment'];

@@ -78,8 +78,8 @@ function foundIn({ id: providerId }: Provider, model: string, { prices }: ModelI
 }
 
 /**
- * Returns what a name may stand for: a model of the provider that it begins with (`groq/llama-3.3-70b`), else a model of a maker, whatever gateway it begins
- * with. The snapshot of a model (`gpt-4o-2024-08-06`, `-latest`) costs what the model does, where the list does not name it.
+ * Returns the models that a name may mean: one of the provider that it begins with (`groq/llama-3.3-70b`), else one of a maker, whatever gateway it
+ * begins with. The snapshot of a model (`gpt-4o-2024-08-06`, `-latest`) costs what the model does, where the list does not name it.
  */
 function candidates(name: string): { provider: Provider; spelled: string }[] {
   const text = name.trim();

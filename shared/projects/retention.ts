@@ -88,7 +88,7 @@ class Renewed<V> {
   async get(key: string, load: () => Promise<V>): Promise<V> {
     const entry = this.#entries.get(key);
     const age = entry ? performance.now() - entry.loadedAt : 0;
-    // Nobody has asked for long: what is known is too old to be given once more.
+    // No caller has asked for long: the loaded value is too old to be returned once more.
     if (!entry || age > 2 * entry.goodMs) return this.#load(key, load).value;
     if (age > entry.goodMs) {
       entry.renewal ??= load().then(

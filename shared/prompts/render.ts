@@ -11,7 +11,7 @@ export interface PromptMessage {
   content: string | MessagePart[];
   [key: string]: unknown;
 }
-/** A prompt as it is stored: a text, which stands for one user message, or messages. */
+/** A prompt as it is stored: a text, which is one user message, or messages. */
 export type PromptTemplate = string | PromptMessage[];
 
 /**
@@ -24,7 +24,7 @@ const variable = /\\(\{\{\{?[^{}"]+\}\}\}?)|\{\{\{([^{}"]+)\}\}\}|\{\{([^{}"]+)\
 /**
  * The messages of a template for these variables. A value is put in as it is (no escaping): texts as they are, null as nothing, objects as JSON
  * text. A variable without a value becomes empty text.
- * A text that then is a JSON list of parts of which one names a file stands for those parts.
+ * A text that then is a JSON list of parts, of which one names a file, becomes those parts.
  * @throws TextTooLarge when a text would have more than {@link MAX_TEXT} characters, or all of them more than {@link MAX_PROMPT}.
  */
 export function renderPrompt(template: PromptTemplate, variables: Readonly<Record<string, unknown>>): PromptMessage[] {
@@ -32,7 +32,7 @@ export function renderPrompt(template: PromptTemplate, variables: Readonly<Recor
   return mapTexts(template, (text) => rendering.render(text).text).map(withNamedFiles);
 }
 
-/** A text that is the JSON of a list of parts, such as the value of a row that names files, stands for these parts. */
+/** Replaces a text that is a JSON list of parts, such as the value of a row that names files, by these parts. */
 function withNamedFiles(message: PromptMessage): PromptMessage {
   const { content } = message;
   if (typeof content === 'string') return { ...message, content: partsIn(content) ?? content };

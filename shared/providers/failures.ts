@@ -109,7 +109,7 @@ export function httpFailure(who: string, status: number, headers: Headers, body?
 /** How a field of a request is refused: a gateway that finds no provider for it answers 404, an endpoint that may not give log probabilities 403. */
 const refusing: ReadonlySet<number | undefined> = new Set([undefined, 400, 403, 404, 422, 501]);
 
-/** A wait that nobody sits through: whoever is asked for it stops, and says so. */
+/** A call whose endpoint asks for a wait this long is not tried again; its failure names the time. */
 const LONG_WAIT_MS = 3_600_000;
 
 /** In UTC, to the minute; at most 100 years ahead. */

@@ -76,7 +76,7 @@ function contentsOf(messages: readonly ReadMessage[], isNew: boolean): Fields[] 
 }
 
 /**
- * Stands for the signature of a call where nothing keeps it: since Gemini 3 a first call without one is refused.
+ * Replaces the signature of a call where it was not stored: since Gemini 3 the API refuses a first call without one.
  * @see https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 const NO_SIGNATURE = 'skip_thought_signature_validator';

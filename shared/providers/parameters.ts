@@ -49,7 +49,10 @@ function isAsked(name: string, value: unknown): boolean {
 /** The model is sent in its own field; the other two choose an address. */
 const notInBody: ReadonlySet<string> = new Set<RunParameter>(['model', 'api_version', 'deployment_name']);
 
-/** The fields of a chat completion request that stand for `settings`: only those the model takes, under its names for them. @param areFilledIn whether the settings hold the interface's defaults */
+/**
+ * Returns `settings` as fields of a chat completion request: only those that the model accepts, under its names for them.
+ * @param areFilledIn whether the settings hold the interface's defaults
+ */
 export function requestParameters(model: ModelParameters, settings: ModelSettings, areFilledIn = false): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [parameter, name] of Object.entries(model.parameters) as [RunParameter, string][]) {

@@ -4,7 +4,7 @@ export interface Adjustment {
   field: string;
   /** Field that is sent in its place; absent: none. */
   as?: { field: string; value?: unknown };
-  /** For people: `temperature is not sent`. Empty where nobody asked for the field. */
+  /** For people: `temperature is not sent`. Empty where no caller set the field. */
   note: string;
 }
 

@@ -10,8 +10,8 @@ const Kept = z.object({
 });
 
 /**
- * A gateway at an address of the user's own. What it speaks is not published: it is asked by OpenAI's chat protocol, as gateways mostly are, and told in
- * a header for which use case.
+ * A gateway at an address of the user's own. Its protocol is not published: the service calls it by OpenAI's chat protocol, as most gateways take it,
+ * and names the use case in a header.
  */
 export const vegasGateway = tokenProvider({
   name: 'vegas_gateway',

@@ -171,11 +171,11 @@ const LoggedSpans = forest('span', SpanNode);
 documentedAs.set(LoggedTraces, z.array(LoggedTrace).min(1));
 documentedAs.set(LoggedSpans, z.array(LoggedSpan).min(1));
 
-/** A field whose odd values are made to fit. @param mended what stands for a value that the schema refuses */
+/** A field whose odd values are made to fit. @param mended replaces a value that the schema refuses */
 const generous = <T extends z.ZodType>(schema: T, mended: (value: unknown) => unknown) =>
   readBy((value) => (schema.validate(value) ? value : mended(value)), schema).optional();
 
-/** The id of a trace, or of a trace or span above: what is no UUID of version 4 stands for the record that was logged with that id. */
+/** The id of a trace, or of a trace or span above: one that is no UUID of version 4 means the record that was logged with that id. */
 const GivenId = z.union([Uuid, Text.min(1), z.number().transform(String)]);
 documentedAs.set(GivenId, Uuid);
 /** Id of a span in an update. An id that is no UUID is known in its trace alone, which an update does not name. */

@@ -129,7 +129,7 @@ function otherTime(text: string): string | undefined {
   return isDay ? timeOf(new Date(text)) : undefined;
 }
 
-/** A number is a time of Unix, in the unit that its size tells: seconds, milliseconds, microseconds or nanoseconds of the years 1973 to 5138. */
+/** A number is a time of Unix. Its size gives the unit: seconds, milliseconds, microseconds or nanoseconds of the years 1973 to 5138. */
 function timeOf(value: unknown): string | undefined {
   const other = typeof value === 'string' ? otherTime(value.trim()) : undefined;
   if (other !== undefined) return other;

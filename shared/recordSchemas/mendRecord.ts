@@ -29,9 +29,9 @@ const contents: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A trace or span made to fit its schema, whatever JSON it holds: nobody can be asked what was meant, and nothing is to be lost for a part that is
- * odd. What a schema refuses is read where its meaning is plain, becomes text where the field takes text, and is kept as text in the
- * `user_metadata` of the record where it does not. Undefined for what is no record at all.
+ * Returns a trace or span that fits its schema, whatever JSON it holds: the service cannot ask the client, and must not lose a record for one odd part.
+ * It reads a refused value where its meaning is plain, makes it text where the field takes text, and else keeps it as text in the `user_metadata` of
+ * the record. Undefined for what is no record at all.
  * @param options.top the record is a trace; a span that says no kind that is known is a workflow
  * @param options.start time of a record that says none that can be stored
  * @param options.crowded fields that hold too many values to be looked at one by one

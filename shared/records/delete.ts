@@ -42,9 +42,9 @@ export interface DeletionRequests extends AttendedDeletions {
   add(request: Omit<DeletionRequest, 'id'>): Promise<AttendedDeletion>;
   /** The deletion is done; of an experiment it is noted that its aggregates are outdated. */
   remove(id: string): Promise<void>;
-  /** Those that nobody has attended for `ms`, which are then attended by the caller. */
+  /** Takes the deletions that no process has attended for `ms`; the caller then attends them. */
   takeUnattended(ms: number): Promise<(DeletionRequest & AttendedDeletion)[]>;
-  /** Nobody attends any of them: for the start of the only process, whose predecessor has died. */
+  /** Marks all as unattended: for the start of the only process, whose predecessor has died. */
   freeAll(): Promise<void>;
 }
 
@@ -129,7 +129,7 @@ function namedIds(filter: Filter): 'all' | readonly string[] | undefined {
 
 /**
  * Carries out what former processes have left: records that match, but for those written since the deletion was asked for.
- * @param unattendedMs how long nobody must have worked at it
+ * @param unattendedMs milliseconds in which no process must have attended a deletion
  * @param stopping ends the work after the records at hand
  */
 export async function finishDeletions(

@@ -172,7 +172,7 @@ export class GroupState {
         // Settled before its trace, in this group.
         if (session_id !== undefined && record.session_id !== session_id) state.records.set(id, { ...record, session_id });
       }
-      // Nobody can have sent spans of a trace whose id was made just now.
+      // No client can have sent spans of a trace whose id was made just now.
       const known = [...sessions.keys()].filter((id) => !state.fresh.has(id));
       const keys = known.length === 0 ? [] : await this.#store.spanKeys(state.run, known);
       const behind = keys.filter((key) => !state.changed.has(key.id) && key.session_id !== sessions.get(key.trace_id as string));

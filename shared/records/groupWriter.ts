@@ -184,7 +184,7 @@ const toBeSettled = (request: WriteRequest): WriteRequest => ({
 
 const idOf = (change: RecordChange): string => (change.action === 'update' ? change.id : change.record.id);
 
-/** Tells a run from the same one that is said to be of another kind. */
+/** A key that differs between a run and the same run under another kind. */
 const keyOf = (run: RunRef): string => `${lockOf(run)}/${run.kind ?? ''}`;
 
 const runsOf = (group: readonly WriteRequest[]): RunRef[] => [...new Map(group.map(({ run }) => [keyOf(run), run])).values()];

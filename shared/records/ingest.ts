@@ -173,7 +173,7 @@ export function openedSession(run: RunRef, externalId: string): RecordChange {
 }
 
 /**
- * The id of a record that a caller names: one that is no UUID of version 4 stands for the same record whenever it comes. Who counts spans from 1 does
+ * Returns the id of a record that a caller names. An id that is no UUID of version 4 always means the same record. Clients that count spans from 1 do
  * so in each trace: an id that is no UUID at all is known in its trace alone.
  * @param traceId absent where the record is a trace
  */

@@ -28,7 +28,7 @@ export interface MetricValueStore {
   byMetric(run: RunRef, metric: string): Promise<StoredMetricValue[]>;
   /**
    * Aggregates all values of one metric in one run. Rolled-up values are left out, since they are made of the others.
-   * @param filled values that stand for missing ones
+   * @param filled values in place of missing ones
    */
   aggregate(run: RunRef, metric: string, filled?: { value: number | boolean; times: number }): Promise<MetricAggregates>;
   /** The values that an aggregate is made of, oldest record first, and no more than `limit` of them. */

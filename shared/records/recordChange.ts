@@ -47,7 +47,7 @@ export type RecordChange =
   | {
       action: 'log' | 'replace' | 'open' | 'announce';
       record: LoggedRecord;
-      /** The id was made for this write: nobody can have stored it. */
+      /** The id was made for this write: no other write can have stored it. */
       freshId?: boolean;
       /** A trace by its id: where it is in a session already, that one counts, and no other is opened or announced. */
       unlessInSession?: string;

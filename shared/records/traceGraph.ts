@@ -36,7 +36,7 @@ export interface TraceGraphReads {
 const MAX_TRACES = 1_000;
 /** Spans of them all; a trace is never cut. */
 const MAX_SPANS = 50_000;
-/** More than this nobody can look at; those of the fewest traces are left out. */
+/** More than anyone can look at: nodes of the fewest traces are left out. */
 const MAX_NODES = 1_000;
 const MAX_TRACE_IDS = 100;
 const MAX_CATEGORIES = 50;

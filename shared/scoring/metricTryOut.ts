@@ -49,7 +49,7 @@ interface Words {
   what: string;
   notBegun: string;
   notEnded: string;
-  /** Empty where nobody is paid. */
+  /** Empty where nothing is paid. */
   butPaid: string;
 }
 const judgeWords: Words = {
@@ -80,7 +80,7 @@ const TIME = { asking: 60_000, waiting: 90_000 };
 /**
  * Scores some samples with a metric that is not saved, as that of an experiment would. A metrics-testing run keeps the values: a trace for each sample with
  * its texts, and the value or the reason why there is none. The samples themselves stay as they are. A sample fails alone.
- * @param signal aborts when nobody waits for the answer any more. No further value is begun then, and the values so far are kept
+ * @param signal aborts when the caller no longer waits for the answer. No further value begins then, and the values so far are kept
  */
 export async function tryMetric(
   deps: MetricTryOutDeps,

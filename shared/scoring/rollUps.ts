@@ -131,7 +131,7 @@ function rolledUp(
     scorerId: metric.scorerId,
     ...(metric.version === undefined ? {} : { scorerVersion: metric.version }),
     status: 'roll_up',
-    // Of categories the most frequent one stands for all.
+    // The value of categories is the most frequent one.
     value: typeof whole === 'object' ? mostFrequent(whole ?? {}) : whole,
     details: {
       ...(metric.alias === undefined ? {} : { metric_key_alias: metric.alias }),

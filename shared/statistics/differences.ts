@@ -14,7 +14,7 @@ const ROUNDING = 2 ** -40;
 
 /**
  * Counts differences. What differs by rounding alone is one of them, and what differs from nothing by rounding alone is 0.
- * @param counts how many pairs each given difference stands for; one where absent
+ * @param counts how many pairs have each given difference; one where absent
  */
 export function countDifferences(given: ArrayLike<number>, counts?: ArrayLike<number>): Differences {
   const order = Uint32Array.from({ length: given.length }, (_, index) => index);

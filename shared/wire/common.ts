@@ -18,7 +18,7 @@ const truth = z
 /** A boolean query or form parameter. */
 export const QueryFlag = (byDefault: boolean) => truth.default(byDefault);
 
-/** A value of a body; `null` and absent stand for the default. */
+/** A value of a body; `null` and absent mean the default. */
 export const orDefault = <T extends z.ZodType>(schema: T, value: z.output<T>) =>
   schema.nullish().transform((given) => given ?? value);
 /** A boolean of a body. */

@@ -76,7 +76,7 @@ const MetricName = z
   MetricColumnId,
   string
 >;
-/** By the figure that stands for a metric in `aggregate_metrics`; experiments without it match nothing. */
+/** Filters by the figure of a metric in `aggregate_metrics`; experiments without it do not match. */
 const MetricFilter = z
   .object({ name: MetricName, ...numberFields })
   .superRefine(numbersFit)

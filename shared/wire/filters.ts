@@ -185,7 +185,7 @@ export const FilterList = filterList(Tree);
 export const DeletionFilterExpression = documentedBy(filterExpression(LooseTree), FilterExpression);
 export const DeletionFilterList = documentedBy(filterList(LooseTree), FilterList);
 
-/** Returns what `schema` reads, without its parts in the document of the API, where `documented` stands for it. */
+/** Returns what `schema` reads, without its parts in the document of the API, where `documented` replaces it. */
 function documentedBy<T>(schema: z.ZodType<T>, documented: z.ZodType): z.ZodType<T> {
   const field = z.unknown().transform((given, context) => {
     const result = schema.safeParse(given);

@@ -14,7 +14,7 @@ const [QUOTE, MINUS, ZERO, NINE] = ['"', '-', '0', '9'].map((character) => chara
 
 let ownMark: string | undefined;
 
-/** Begins texts that take the place of numbers for a moment. By chance, so that nobody can send one; edge runtimes have none while a module is loaded. */
+/** Begins texts that replace numbers for a moment. It is random, so that no client can send one; edge runtimes have no randomness while a module loads. */
 function markOfNumbers(): string {
   ownMark ??= crypto.getRandomValues(new BigUint64Array(1)).join('');
   return ownMark;

@@ -12,7 +12,7 @@ export const Text = z.string().overwrite((text) => text.toWellFormed());
 
 export const Int32 = z.int32();
 
-/** String values only; null stands for absent. */
+/** String values only; null means absent. */
 export const TextMap = mapOf(Text, Text);
 
 export const TextContentPart = z.object({ type: z.literal('text').default('text'), text: Text }).meta({ id: 'TextContentPart' });

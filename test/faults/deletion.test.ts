@@ -670,7 +670,7 @@ describeWithServer('several processes over Postgres', postgresProgram, (program)
         isDone = true;
       });
       await expect.poll(() => deleting.lookup.find(run.projectId, { log_stream_id: run.runId }).catch(() => 'gone')).toBe('gone');
-      await over.processOf().log(other, [traceWithSpan()]); // nobody else waits
+      await over.processOf().log(other, [traceWithSpan()]); // writes to other runs do not wait
       expect(isDone).toBe(false);
       held.open();
       await Promise.all([written, deleted]);

@@ -567,7 +567,7 @@ describe('running again', () => {
       ...{ rows: 0, judged: 2 },
       rerun: { again: 'scores', metric: 'correctness', state: ['failed'], executions: null },
     });
-    // None has failed any more: nothing is started, and what is told of is the run before.
+    // None has failed any more: nothing is started, and the answer describes the run before.
     expect(await run({ metric: 'correctness', state: ['failed'], again: 'rows' })).toEqual({
       ...{ rows: 0, judged: 0 },
       rerun: { again: 'scores', metric: 'correctness', state: ['failed'], executions: null },

@@ -67,7 +67,7 @@ const allowed = ({ permissions }: { permissions: { action: string; allowed: bool
     .map(({ action }) => action)
     .sort();
 
-/** One of each that is shared by a path, with what tells whether it is seen and changed. */
+/** Makes one of each kind that is shared by a path. */
 async function everything(client: ServiceClient, call: Call, projectId?: string) {
   const query = projectId ? `?project_id=${projectId}` : '';
   const scorer = { name: newId(), scorer_type: 'llm', ...(projectId ? { project_ids: [projectId] } : {}) };

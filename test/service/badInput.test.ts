@@ -704,7 +704,7 @@ describe('a caller who hangs up', () => {
     hangUp.abort();
     expect(await waiting).toBe('hung up');
     await new Promise((resolve) => setTimeout(resolve, 300));
-    // The answer of the first lease counts as lost: its row is on offer again, and nobody else waits for it.
+    // The answer of the first lease counts as lost: its row is on offer again, and no other caller waits for it.
     expect((await lease({ holding: [] })).rows).toHaveLength(1);
   });
 

@@ -149,7 +149,7 @@ describe('while the service is away', () => {
     const given = (text: string) => text.includes('given up');
     expect(warnings.filter(given)).toHaveLength(1);
     expect(warnings.filter((text) => !given(text))).toHaveLength(1);
-    // Ever longer pauses: 1, 2, 4, 8, 16, 30, 30 s after the first batch was full, which tells at once.
+    // Ever longer pauses: 1, 2, 4, 8, 16, 30, 30 s after the first batch was full, which warns at once.
     expect(attempts).toBeLessThan(8);
     await vi.advanceTimersByTimeAsync(1_000);
     logSome(2_000);

@@ -207,7 +207,7 @@ describe('values that are not there', () => {
       logged_metrics: [{ name: 'score', direction: 'higher', range: { min: -1, max: 1 } }],
     });
     expect(worst.body.aggregate_metrics.score).toBe((1 + 0 + 3 - 1) / 6);
-    // Of a metric that nobody has described it is not known what the worst value is: the figure says so.
+    // The worst value of a metric without a description is unknown: the figure says so.
     expect(worst.body.aggregate_metric_counts?.other).toMatchObject({ failed_rows: 'omit', worst: null });
     const gate = { experiment_id: id, max_failed: 0.2 };
     const { body } = await service.request('POST', `/v2/projects/${projectId}/experiments/gate`, gate);

@@ -70,7 +70,7 @@ test('SIGTERM gives up what a paused run still waits for', { timeout: 600_000 },
   const path = `/projects/${projectId}/experiments/${experiment?.id}`;
   await client.send(`${path}/pause`, { method: 'POST' });
   await expect.poll(async () => (await client.send<{ state: string }>(`${path}/progress`)).state).toBe('paused');
-  await new Promise((resolve) => setTimeout(resolve, 2_000)); // the word reaches the rows with a heartbeat, of which nobody is told
+  await new Promise((resolve) => setTimeout(resolve, 2_000)); // the pause reaches the rows with a heartbeat, which no API shows
   await service.kill('SIGTERM');
   expect({ exitCode: service.child.exitCode, signal: service.child.signalCode, said: service.output() }).toEqual({
     exitCode: 0,

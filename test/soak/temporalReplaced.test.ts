@@ -12,7 +12,7 @@ import { newExperiment } from '../support/runs.ts';
 import { startServer, untilUp } from '../support/serverProcess.ts';
 import { startTestService } from '../support/service.ts';
 
-/** A server that keeps nothing on disk and was told nothing of our search attributes. */
+/** A server that keeps nothing on disk and has none of our search attributes. */
 async function startEmptyTemporal(path: string, port: number) {
   const child = startServer(path, ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error']);
   const connection = Connection.lazy({ address: `127.0.0.1:${port}` });

@@ -204,7 +204,7 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     expect(await isAdmitted(third)).toBe(false); // one is held, and more are not to be
     first();
     (await third)();
-    process.concurrency.changed(newId()); // of which nobody has anything
+    process.concurrency.changed(newId()); // of which no process holds or wants anything
   });
 
   test('a thousand who wait and leave together cost no more than moments', async () => {
@@ -442,7 +442,7 @@ describeWithServer('through Redis', redisProgram, (program) => {
       await once(holder.stdout, 'data');
       const waiting = mine.concurrency.acquire(key, 3);
       const admittedWhileAlive = await Promise.race([waiting.then(() => true), wait(1_500).then(() => false)]);
-      expect(admittedWhileAlive).toBe(false); // 1.5 s is longer than a lease: the holder and we have renewed
+      expect(admittedWhileAlive).toBe(false); // 1.5 s is longer than a lease: both processes have renewed
       holder.kill('SIGKILL');
       const killed = performance.now();
       const releases = [await waiting, await mine.concurrency.acquire(key, 3)];
@@ -503,7 +503,7 @@ describeWithServer('through Redis', redisProgram, (program) => {
         new AbortController().signal,
         () => undefined,
       );
-      // The holder renews what it holds every 3.3 s; by then a slot would be given twice.
+      // The process with the lease renews it every 3.3 s; by then a slot would be given twice.
       expect(await Promise.race([waiting.then(() => true), wait(5_000).then(() => false)])).toBe(false);
       release();
       (await waiting)();

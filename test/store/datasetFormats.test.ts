@@ -78,7 +78,7 @@ describe('format -> rows -> format', () => {
       // A row without any value would be no row.
       const onlyNulls = (row: Cell[]) => row.every((cell) => cell === null);
       const expected = { names, rows: rows.map((row) => (onlyNulls(row) ? ['', ...row.slice(1)] : row)) };
-      // A byte order mark that belongs to the first column's name cannot be told from one that belongs to the file.
+      // A reader cannot distinguish a byte order mark of the first column's name from one of the file.
       fc.pre(!text.startsWith('\uFEFF'));
       expect(await readBack('csv', inPieces(text, size))).toEqual(asRead(expected));
     },

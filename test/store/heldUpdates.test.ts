@@ -63,7 +63,7 @@ function inOrder(steps: readonly Step[]): Step[] {
       [state, waiting] = ['stored', []];
     } else if (one.action === 'delete') {
       if (state === 'stored') ordered.push(one);
-      // By its id the deletion takes what waits for the trace, not what waits for spans that nobody has named.
+      // By its id the deletion takes what waits for the trace, not what waits for spans, which it does not name.
       waiting = waiting.filter((update) => state === 'new' && update.action === 'update' && update.of === 'span');
       if (state === 'stored') state = 'deleted';
     } else if (state === 'stored') ordered.push(one);

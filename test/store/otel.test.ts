@@ -87,7 +87,7 @@ const exportsOf = (count: number) =>
 
 const run = () => ({ projectId: newId(), runId: newId() });
 const volatile = new Set(['updated_at', 'run_id', 'project_id']);
-/** The tree with ids told by what they name, since they depend on the run. */
+/** Returns the tree with names in place of ids, since ids depend on the run. */
 function stable(tree: unknown, at: { runId: string; projectId: string }, count: number, session: string | undefined): unknown {
   const names = new Map([[traceRecordId(at, TRACE), 'the trace']]);
   for (let index = 0; index < count; index++) names.set(spanRecordId(at, TRACE, spanId(index)), `span ${index}`);

@@ -83,7 +83,7 @@ const config = (metric: string, rest: object = {}): ScorerConfig => ({
   ...rest,
 });
 
-/** An experiment whose rows are recorded by hand, its scoring activities, and a judge that does as it is told. */
+/** An experiment whose rows are recorded by hand, its scoring activities, and a judge whose answers the test sets. */
 async function experiment(metrics: ScorerConfig[], concurrency = 20) {
   const id = newId();
   await postgresExperiments(stores.database).insert({

@@ -2,7 +2,7 @@ import { runProcess } from '../../shared/childProcesses/runProcess.ts';
 import { watchEventLoop } from '../../shared/concurrency/eventLoopWatch.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 
-/** A process of the service with the embedded engine in it, whose event loop is watched every 50 ms. It does what it is told on standard input. */
+/** A process of the service with the embedded engine in it, whose event loop is watched every 50 ms. It carries out commands from standard input. */
 const [folder = '', warnMs = '0', endMs = '0'] = process.argv.slice(2);
 const does: Record<string, () => unknown> = {
   block() {

@@ -1,4 +1,4 @@
-// The process after the one that was killed: finishes what it has left, as the start of the service does, and tells what is stored.
+// The process after the one that was killed: finishes what it has left, as the start of the service does, and prints what is stored.
 import { finishDeletions } from '../../shared/records/delete.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import { openDeletionStores } from './deletionStores.ts';

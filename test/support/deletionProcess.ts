@@ -1,4 +1,4 @@
-// Deletes the traces of a run that it has filled, tells when it is in the middle of it, and goes no further: the test kills it there.
+// Fills a run, deletes its traces, prints a line in the middle of that, and goes no further: the test kills it there.
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openDeletionStores } from './deletionStores.ts';
 

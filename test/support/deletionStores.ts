@@ -59,7 +59,7 @@ export function gate() {
 }
 
 /**
- * ClickHouse and Postgres in one folder (embedded), with a user; `processOf` stands for a process of the service on top of them.
+ * ClickHouse and Postgres in one folder (embedded), with a user; `processOf` acts as a process of the service on top of them.
  * @param shared a ClickHouse that is open, and a Postgres server: then there may be several such processes, which hold each other off by locks
  */
 export async function openDeletionStores(folder?: string, shared?: { clickhouse: ClickHouse; postgresUrl: string }) {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Endpoint } from '../../api/http/route.ts';
 
-/** Stands for the dependencies of every route: no request of a test that uses this may get as far as using one. */
+/** Replaces the dependencies of every route: no request of a test that uses this may get as far as using one. */
 const unreachable: unknown = new Proxy(() => undefined, {
   get: (_, name) => (name === 'then' || typeof name === 'symbol' ? undefined : unreachable),
   apply: () => unreachable,

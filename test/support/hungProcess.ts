@@ -4,8 +4,8 @@ import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { namedPipe } from './namedPipe.ts';
 
 /**
- * A process of the service whose record store, in the folder that it is told, hangs in as many inserts as it is told: each into a pipe that nobody
- * reads. Each is given up after half a second.
+ * A process of the service whose record store hangs in some inserts, each into a pipe that no process reads and given up after half a second. Its
+ * arguments are the folder of the store and the number of inserts.
  */
 const [folder = '', count = '0'] = process.argv.slice(2);
 await runProcess(

@@ -51,7 +51,7 @@ export const labelledMetrics: readonly (readonly [label: string, key: string | n
   ['User Intent Change', 'userIntentChange', 'user_intent_change'],
 ];
 
-/** Names of older releases, and the wire name that each stands for. */
+/** Names of older releases, and the wire name that each means. */
 export const olderNames: Readonly<Record<string, string>> = {
   completeness_nli: 'completeness_luna',
   completeness_plus: 'completeness',

@@ -19,7 +19,7 @@ export async function rawConnection(url: string): Promise<RawConnection> {
     received += chunk;
   });
   const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
-  socket.on('error', () => undefined); // a reset ends it too: `closed` tells
+  socket.on('error', () => undefined); // a reset ends it too: `closed` resolves then
   return {
     socket,
     closed,

@@ -172,7 +172,7 @@ function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
   return { notes, requests };
 }
 
-/** The record routes over an embedded ClickHouse of their own. Each `space` is a project and a run that nobody else uses. */
+/** The record routes over an embedded ClickHouse of their own. Each `space` is a project and a run that no other test uses. */
 export async function startRecordService(options: Partial<RecordWriterOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'assay-records-'));
   const engine = openClickHouse({ dataDir: directory });

@@ -23,7 +23,7 @@ const listed = readFileSync(LIST, 'utf8')
     return { operation, reason };
   });
 
-/** The parameters of a path are told apart by their places: their names are a matter of the document. */
+/** Takes the names from the parameters of a path: their places identify them, and the names are a matter of the document. */
 const withoutNames = (operation: string): string => operation.replaceAll(/\{\w+\}/g, '{}');
 
 const { paths } = openapiDocument(await everyEndpoint(), [], '3.1.0') as { paths: Record<string, Record<string, unknown>> };

@@ -7,7 +7,7 @@ export class Binder {
   readonly #names = new Map<string, Map<ParamValue, string>>();
   #count = 0;
 
-  /** The placeholder that stands for `value` in the SQL text; the same one for the same value, so that equal conditions have equal text. */
+  /** Returns the placeholder for `value` in the SQL text; the same one for the same value, so that equal conditions have equal text. */
   readonly bind = (value: ParamValue, type: string): string => {
     const ofType = this.#names.get(type) ?? new Map<ParamValue, string>();
     this.#names.set(type, ofType);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { LogStreamFilter } from '../../wire/projects.ts';
 
-/** Collects the values of one statement; `bind` gives the placeholder that stands for a value in its text. */
+/** Collects the values of one statement; `bind` returns the placeholder for a value in its text. */
 export interface Binder {
   readonly values: unknown[];
   bind(value: unknown, type: 'text' | 'text[]' | 'uuid' | 'uuid[]' | 'boolean' | 'float8' | 'float8[]' | 'int8'): string;
@@ -29,7 +29,7 @@ function foldedSql(text: string): string {
   return `translate(lower(upper(${lowered})), 'ς' || ${IN_PLACE_OF_DOTLESS_I}, 'σı')`;
 }
 
-/** A condition on `column`, an expression of type text that is never null. A list stands for any of its values, whichever operator carries it. */
+/** A condition on `column`, an expression of type text that is never null. A list matches any of its values, whichever operator carries it. */
 export function textCondition(
   column: string,
   { operator, value, caseSensitive }: { operator: TextOperator; value: string | readonly string[]; caseSensitive: boolean },
@@ -66,7 +66,7 @@ export function timeCondition(column: string, { operator, value }: { operator: C
   return `${column} ${comparisonSql[operator]} to_timestamp(${bind(Date.parse(value), 'float8')} / 1000)`;
 }
 
-/** A condition on a number. A list of `eq` stands for any of its values, that of `ne` for none; a column without a value fits neither. */
+/** A condition on a number. A list of `eq` matches any of its values, that of `ne` none; a column without a value fits neither. */
 export function numberCondition(
   column: string,
   { operator, value }: { operator: Comparison | 'between'; value: number | readonly number[] },

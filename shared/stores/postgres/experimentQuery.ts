@@ -5,7 +5,7 @@ import type { ExperimentFilter, ExperimentFilterTree, ExperimentSort } from '../
 import { type Binder, conditionsOf, createBinder, numberCondition, runCondition, textCondition } from './conditions.ts';
 import { byCreation, byName, type Listing, orderedBy, timeKey } from './listScan.ts';
 
-/** The figure that stands for a metric: null where the experiment has none. */
+/** The one figure of a metric: null where the experiment has none. */
 const figureSql = (column: string, bind: Binder['bind']): string =>
   `(e.aggregates -> 'rolledUp' ->> ${bind(metricOfColumn(column), 'text')})::float8`;
 

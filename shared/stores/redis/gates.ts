@@ -98,9 +98,9 @@ export function redisGates(
 const REENTRY_MS = 1_500;
 
 /**
- * Each process says what it wants and gives back, of one key at most once at a time, so that what comes together travels together; whoever speaks
- * causes those to be let in who may, and those of other processes are published to them: nobody polls. A process renews what it holds and wants
- * every third of the lease time; what a dead one held ends by itself.
+ * A process sends the new and the ended calls of a key to Redis, in one script at a time, so that calls that come together travel together. The script
+ * admits every waiting call that fits, and publishes those of other processes to them, so that no process polls. A process renews its leases and
+ * requests every third of the lease time; the leases of a dead process expire.
  */
 class SharedKeys {
   /** Until then nothing is asked for: a Redis that came back without its memory must hear first what every process holds. */
@@ -258,7 +258,7 @@ class SharedKeys {
         await this.sync(line);
       }
     } catch (err) {
-      // The process cannot know what Redis received. Leases that Redis gave in an answer that was lost expire, because nobody renews them.
+      // The process cannot know what Redis received. Leases that Redis gave in an answer that was lost expire, because no process renews them.
       line.isUnsure = true;
       for (const party of line.parties.values()) for (const waiter of party.waiting) waiter.refuse(err);
       line.parties.clear();

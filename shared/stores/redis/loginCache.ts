@@ -3,7 +3,10 @@ import { LOGIN_TIMEOUT_MS, type RedisConnection } from './connect.ts';
 
 const keyOf = (key: string): string => `assay:login:${key}`;
 
-/** While Redis is lost nothing is remembered: a login then costs its Argon2, and nobody is locked out. A changed password ends what is remembered of the old one, because the stored hash is part of the key. */
+/**
+ * Remembers nothing while Redis is away: each login then costs an Argon2, and no user is locked out. A new password ends the entries of the old one,
+ * because the stored hash is part of the key.
+ */
 export function redisLoginCache(redis: RedisConnection): LoginCache {
   return {
     async get(key) {

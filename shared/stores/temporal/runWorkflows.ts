@@ -138,7 +138,7 @@ export function temporalRunWorkflows(
         return true;
       } catch (err) {
         if (err instanceof ActivityNotFoundError) return false;
-        // It is this worker's still; the SDK hears the same and tells the activity.
+        // The activity still belongs to this worker; the SDK gets the same answer and passes it on to the activity.
         if (err instanceof ActivityCancelledError || err instanceof ActivityPausedError || err instanceof ActivityResetError)
           return true;
         throw unavailable(err);

@@ -56,7 +56,7 @@ export function startWatchdog(environment: NodeJS.ProcessEnv): Watchdog {
     spawn(path, args, { cwd, stdout, stderr }) {
       if (ended) throw new Error('this watchdog has ended');
       if (guard.exitCode !== null || guard.signalCode !== null) replaceGuard();
-      // The shell tells the guard its id, closes the pipe and becomes the program: there is no moment in which the program runs unwatched.
+      // The shell sends the guard its id, closes the pipe and becomes the program: there is no moment in which the program runs unwatched.
       const stdio: StdioOptions = ['ignore', stdout, stderr, guard.stdin];
       const child = spawn('/bin/sh', ['-c', 'echo "$$" >&3 && exec 3>&- && exec "$@"', 'sh', path, ...args], {
         detached: true,

@@ -164,7 +164,7 @@ export async function validCallers(
   ] satisfies TestCaller[];
 }
 
-/** Nobody, and everybody whose credentials are malformed, forged, ended, or of an account that is no longer there. */
+/** Makes callers without credentials, and with credentials that are malformed, forged, ended, or of a deleted account. */
 export async function invalidCallers(service: TestService, secretKeys: string): Promise<TestCaller[]> {
   const gone = await newAccount(service, 'admin');
   const goneKey = await newKey(service, gone.headers);

@@ -2,7 +2,7 @@
  * Lists who may call which operation. Authors of a new operation add it here by hand: the list is not made from what the routes declare, so that a
  * route that declares too little fails.
  *
- * A row is `METHOD /path`, and words after it where an operation has several rows: `requests.ts` tells how each is asked. The columns, in order:
+ * A row is `METHOD /path`, and words after it where an operation has several rows: `requests.ts` has the request of each. The columns, in order:
  *
  *     credentials that do not hold, or none
  *       organization roles without a part in the project: admin, manager, user, read_only
@@ -94,7 +94,7 @@ export const expected: Record<string, string> = {
   'PATCH /annotation_queues/{queue_id}/templates/{template_id}': ' 1 ++44 ++333 4 3333 3 43',
   'DELETE /annotation_queues/{queue_id}/templates/{template_id}': '1 ++44 ++333 4 3333 3 43',
 
-  // Projects. Who is not in one, and is neither admin nor manager, is told that there is none.
+  // Projects. A caller who is not in one, and is neither admin nor manager, gets 404.
   'POST /projects': '                                              1 +++3 ++++3 + 3333 3 ..',
   'GET /projects': '                                               1 ++++ +++++ + ++++ + ..',
   'GET /projects/all': '                                           1 ++++ +++++ + ++++ + ..',

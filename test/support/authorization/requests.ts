@@ -551,7 +551,7 @@ const pathValues = (at: Workspace): Record<string, string> => ({
   llm_integration: 'openai',
 });
 
-/** `METHOD /path` of an operation, without what tells one of its rows from the others. */
+/** `METHOD /path` of an operation, without the words that distinguish its rows. */
 export const operationOf = (row: string): string => row.split(' ').slice(0, 2).join(' ');
 
 export async function send(

@@ -208,7 +208,7 @@ const keyTableOf: Readonly<Record<string, string>> = { id: keysBy.id, trace_id: 
 const readsKeys = ({ type, operator, column_id }: ColumnLeaf): boolean =>
   type === 'id' && (operator === 'eq' || operator === 'one_of') && column_id in keyTableOf;
 
-/** A text that is no uuid equals no id; a list stands for any of its values, whichever operator carries it. */
+/** A text that is no uuid equals no id; a list matches any of its values, whichever operator carries it. */
 function idSql(leaf: ColumnLeaf & { type: 'id' }, value: string, column: ColumnDef, { bind, inRun }: Scope): string {
   if (leaf.operator === 'contains') {
     return any(list(leaf.value).map((part) => `position(toString(${value}), ${bind(part.toLowerCase(), 'String')}) > 0`));
@@ -225,7 +225,7 @@ function idSql(leaf: ColumnLeaf & { type: 'id' }, value: string, column: ColumnD
   return `(${value} IN ${wanted} AND created_at IN (SELECT created_at FROM ${keyTable} WHERE ${inRun} AND ${value} IN ${wanted}))`;
 }
 
-/** A list stands for any of its values, but for `between`. */
+/** A list matches any of its values, except for `between`. */
 function numberSql(leaf: ColumnLeaf & { type: 'number' }, value: string, bind: Bind): string {
   if (leaf.operator === 'between') {
     const [low = 0, high = 0] = [leaf.value].flat();

@@ -3,7 +3,7 @@ import { distribution, MAX_DISTINCT, type MetricAggregates, noAggregates } from 
 
 /**
  * Figures of a `Nullable(Float64)` as one tuple, which {@link aggregatesOf} reads; `quantilesExactInclusive` is what `percentile` computes.
- * @param isBoolean SQL that says whether the number stands for true (1) or false (0)
+ * @param isBoolean SQL that says whether the number means true (1) or false (0)
  */
 export const figuresSql = (number: string, isBoolean = 'false'): string =>
   `tuple(toFloat64(count(${number})), avgOrNull(${number}), sumOrNull(${number}), minOrNull(${number}), maxOrNull(${number}), avgOrNullIf(${number}, ${isBoolean}), quantilesExactInclusive(0.5, 0.9, 0.95, 0.99)(${number}))`;

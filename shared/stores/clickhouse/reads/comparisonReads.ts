@@ -361,7 +361,7 @@ function pairsSql(values: string, isSliced: boolean, hasTrials: boolean): string
       countIf(complete AND difference < 0) AS below, countIf(complete AND difference > 0) AS above, countIf(isFinite(x) != isFinite(y)) AS missing,
       groupArrayIf(${LIMIT_PAIRS + 1})(difference, complete) AS all_differences, length(groupUniqArrayIf(${MAX_DISTINCT + 1})(difference, complete)) AS distinct_differences
     FROM (${values}) GROUP BY m, slice`;
-  // Another statement around it: a name that is used in the same one stands for its whole expression, which is planned each time.
+  // The statement around it saves time: within one statement the engine puts the whole expression in place of its name and plans it each time.
   return `SELECT * EXCEPT (all_differences, distinct_differences), if(pairs <= ${LIMIT_PAIRS} AND NOT ${areCounted}, all_differences, []) AS differences,
       distinct_differences > ${MAX_DISTINCT} AS are_many
     FROM (${found}) ORDER BY m, pairs DESC, slice ${isSliced ? `LIMIT ${MAX_SLICES} BY m` : ''}`;

@@ -192,7 +192,7 @@ export function clickhouseMarks(clickhouse: ClickHouse, files: FileReads): MarkS
   };
 }
 
-/** Stands for the version of a mark, which counts as a value whatever was written since. */
+/** Takes the place of a mark's version: a mark counts as a value whatever was written since. */
 const MARK = '18446744073709551615';
 
 /**

@@ -20,7 +20,7 @@ const Counts = z.object({
   failedWithValue: count,
 });
 
-/** Reasons of one metric that are told apart, and characters of each. */
+/** Different reasons of one metric that are listed, and characters of each. */
 const MAX_REASONS = 3;
 const MAX_REASON_CHARACTERS = 500;
 const Gap = z.object({
