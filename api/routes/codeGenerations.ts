@@ -28,7 +28,7 @@ export const codeGenerationRoutes = ({ sandbox, generations }: CodeGenerationRou
     errors: ['Forbidden', 'ModelUnknown'],
     summary: 'Have a model write the code of a metric',
     description:
-      'The model is told what a metric gets and gives, and what this one is to measure. What it writes is run on a sample record; code that fails goes back to it with the reason, twice at most. The calls are paid for. What came of it is at GET /code-metric-generations/{generation_id}/status; nothing is saved as a scorer.',
+      'The model gets the rules for code of metrics, and what this one is to measure. The service runs its code on a sample record, and sends code that fails back with the reason, twice at most. The calls are paid for. What came of it is at GET /code-metric-generations/{generation_id}/status; nothing is saved as a scorer.',
     tag,
     access,
     status: 202,

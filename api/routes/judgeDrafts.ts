@@ -16,7 +16,7 @@ export const judgeDraftRoutes = ({ drafts }: { drafts: JudgeDrafts }): Endpoint[
     errors: ['ModelUnknown', 'IntegrationNotFound'],
     summary: 'Have a model write a judge from a sentence',
     description:
-      'The model is told what a judge is shown and may answer. A draft that cannot be used goes back to it with the reason, twice at most. The calls are paid for. What came of it is at GET /scorers/llm/autogen/{task_result_id}; nothing is saved as a scorer.',
+      'The model gets the list of what a judge sees and may answer. A draft that cannot be used goes back to it with the reason, twice at most. The calls are paid for. What came of it is at GET /scorers/llm/autogen/{task_result_id}; nothing is saved as a scorer.',
     tag,
     access,
     body: CreateLLMScorerAutogenRequest,

@@ -26,7 +26,7 @@ export const recomputeMetricsRoutes = (deps: RecomputeDeps): Endpoint[] =>
       path: `/projects/{project_id}/${name}`,
       summary: 'Compute metrics of stored records again',
       description:
-        'Queues the scoring of every matching record of a kind that the metric looks at; the page that the paging keys name, where they say more than their defaults. The values are `pending` until they are computed. One job for each metric tells how far it is.',
+        'Queues the scoring of every matching record of a kind that the metric looks at; the page that the paging keys name, where they say more than their defaults. The values are `pending` until they are computed. One job for each metric shows how far it is.',
       tag: 'Metric settings',
       access: { project: 'set_metric' },
       params: z.object({ project_id: Uuid }),

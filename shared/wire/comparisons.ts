@@ -81,7 +81,7 @@ const Comparison = z
       .describe('Of the means, the difference and its interval, as columns say it.'),
     measured: z.boolean().describe('What the service measures of every row: duration, tokens, cost.'),
     direction: MetricDirection.nullable(),
-    direction_assumed: z.boolean().describe('Nobody has said which values are better; the higher ones are taken for it.'),
+    direction_assumed: z.boolean().describe('No one has said which values are better; the higher ones are taken for it.'),
     failed_rows: z.enum(['omit', 'worst']),
     rows: count.describe('Complete pairs, which all figures are made of.'),
     baseline_mean: number,

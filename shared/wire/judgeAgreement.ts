@@ -27,7 +27,7 @@ const KappaFigures = z
     observed_agreement: figure.describe('Share of the pairs that agree; weighted, of nearness.'),
     expected_agreement: figure.describe('The same if both sides chose their labels independently, each as often as it did.'),
     kappa: figure.describe("Cohen's kappa: null, never 0, where a side gave one label alone."),
-    standard_error: figure.describe('Null where no pair disagrees: then nothing tells it.'),
+    standard_error: figure.describe('Null where no pair disagrees: then nothing determines it.'),
     interval: z.object({ low: z.number(), high: z.number(), level: z.number() }).nullable(),
   })
   .meta({ id: 'KappaFigures' });
@@ -54,7 +54,7 @@ const TemplateAgreement = z
     judge_only: z.int().describe('Records with a value of the judge and without a rating.'),
     people_only: z.int().describe('Records with a rating and without a value of the judge.'),
     undecided: z.int().describe('Records with both of which people are of two minds; they are no pairs.'),
-    unreadable: z.int().describe('Records with both where one of them stands for no label; they are no pairs.'),
+    unreadable: z.int().describe('Records with both where one of them is no label; they are no pairs.'),
     disagreements: z
       .array(z.object({ record_id: Uuid, judged_record_id: Uuid, judge: z.string(), people: z.string() }))
       .describe('Pairs that disagree, the newest 100: the record that people rated, and the one that has the value.'),

@@ -20,7 +20,7 @@ export const PlaygroundCallRequest = z
     variables: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe('What the variables of the template stand for, as the columns of a dataset row; values are any JSON.'),
+      .describe('Values of the variables of the template, as the columns of a dataset row; values are any JSON.'),
     settings: PromptRunSettings.nullish().describe(
       'As those of a prompt. `model_alias` may name the integration too, as in `gateway/model`. Absent: those of the version, or the defaults.',
     ),
@@ -133,7 +133,7 @@ export const playgroundFailures = [
   'handler_error',
   /** For a minute the endpoint asked to wait, or other calls used up the limits of the integration. */
   'waited_too_long',
-  /** By the caller, who is told only where they still listen. */
+  /** By the caller, who sees this event only while the connection is open. */
   'cancelled',
   /** The service is about to stop. */
   'stopping',

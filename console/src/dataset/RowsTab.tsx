@@ -75,7 +75,7 @@ function Rows({ dataset, version, draft, isOld }: Props) {
           <p>
             {isEditable
               ? 'Add one, import a file, or choose records of a project and put them here.'
-              : 'Nobody has put any here yet.'}
+              : 'This dataset has no rows yet.'}
           </p>
         </EmptyNote>
       )}

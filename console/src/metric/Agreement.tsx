@@ -86,7 +86,7 @@ const leftOut = ({ judge_only, people_only, undecided, unreadable }: TemplateAgr
       [judge_only, 'with a value and no rating'],
       [people_only, 'with a rating and no value'],
       [undecided, 'on which people are of two minds'],
-      [unreadable, 'whose value or rating stands for no label'],
+      [unreadable, 'whose value or rating is no label'],
     ] as const
   ).flatMap(([count, which]) => (count > 0 ? [`${countText(count)} ${which}`] : []));
 

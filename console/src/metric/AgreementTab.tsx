@@ -91,7 +91,7 @@ export function AgreementTab({ metric }: { metric: Metric }) {
       )}
       {data && rated.length === 0 && (
         <p className="quiet">
-          Nobody has rated these records{isWithoutValues ? '' : ', so nothing is known of the agreement'}. Put records in an
+          No one has rated these records{isWithoutValues ? '' : ', so nothing is known of the agreement'}. Put records in an
           annotation queue and answer its questions.
         </p>
       )}

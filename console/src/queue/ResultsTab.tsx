@@ -48,7 +48,7 @@ interface AnswersProps {
 }
 
 function Answers({ template, sum, records }: AnswersProps) {
-  if (!sum) return <p className="quiet">Nobody has answered; {countText(records)} records wait.</p>;
+  if (!sum) return <p className="quiet">No one has answered; {countText(records)} records wait.</p>;
   const counts = countsOf(sum.aggregate, template);
   const most = Math.max(1, ...counts.map(([, count]) => count));
   const { aggregate } = sum;

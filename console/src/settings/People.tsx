@@ -50,7 +50,7 @@ export function People({ thing, note, mayShare }: Props) {
       <p className="quiet">{note}</p>
       {problem && <ErrorNote error={problem} />}
       {!data && !error && <LoadingNote what="the people" />}
-      {data && lines.length === 0 && <p>It is shared with nobody by name.</p>}
+      {data && lines.length === 0 && <p>It is shared with no one by name.</p>}
       <ul className={styles.list}>
         {lines.map(({ kind, id, name, role }) => (
           <li key={id}>

@@ -20,7 +20,7 @@ interface Props {
 const daysText = (days: number | null): string =>
   days === null ? 'for ever' : days === 1 ? 'one day' : `${countText(days)} days`;
 
-/** How long a project keeps its records. A shorter time tells first what goes, and is typed to be meant. */
+/** The part of the settings with the time that a project keeps its records. Before it shortens the time, it shows what goes and has the days typed again. */
 export function RetentionPart({ project: { id, name }, mayChange }: Props) {
   const { data, error, refetch } = useQuery(retentionQuery(id));
   const [draft, setDraft] = useDraft<string>(`retention of ${id}`);

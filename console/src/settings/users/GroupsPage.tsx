@@ -115,7 +115,7 @@ function Members({ group, name }: { group: string; name: string }) {
           </li>
         ))}
       </ul>
-      {members.length === 0 && <p className="quiet">Nobody is in it.</p>}
+      {members.length === 0 && <p className="quiet">It has no members.</p>}
       {removing.error && <ErrorNote error={removing.error} />}
     </>
   );
