@@ -128,7 +128,7 @@ type Violations = [rule: string, element: string | undefined][];
  * @param rules only these; all that axe runs by itself without them
  */
 export async function axeViolations(page: Page, ...rules: string[]): Promise<Violations> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe);
   const found = await page.evaluate(
     (options) =>
       (
