@@ -21,7 +21,7 @@ function start(logStream: string, ending: string, url = service.url) {
   const script = join(import.meta.dirname, '../support/loggingProcess.ts');
   const child = spawn(process.execPath, [script, projectId, logStream, ending], {
     env: { ...process.env, SERVICE_API_URL: url, SERVICE_API_KEY: service.apiKey },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const said = { out: '', err: '' };
@@ -75,8 +75,9 @@ describe('a process that ends', () => {
     const { child, isReady, ended } = start('own way', 'decides');
     await isReady;
     child.kill('SIGTERM');
+    await expect.poll(() => tracesIn('own way')).toBe(1);
+    child.stdin.write('end');
     expect(await ended).toMatchObject({ code: 7, signal: null, err: '' });
-    expect(await tracesIn('own way')).toBe(1);
   });
 
   test('at once can only say what was not sent', async () => {

@@ -12,7 +12,7 @@ logger.startTrace(ending).conclude('done');
 switch (ending) {
   case 'stays':
   case 'decides':
-    if (ending === 'decides') process.once('SIGTERM', () => setTimeout(() => process.exit(7), 1_000));
+    if (ending === 'decides') process.once('SIGTERM', () => process.stdin.once('data', () => process.exit(7)));
     setInterval(() => undefined, 1_000);
     console.log('ready');
     break;
