@@ -47,9 +47,9 @@ const globalSetup = ['test/support/obtainTemporal.ts', 'test/support/sharedServi
 
 export default defineConfig({
   test: {
-    // Of the folders of `test/`, which say what a file opens: `npm run test:fast` takes the first, `npm run test:soak` the last, `npm test` all but that.
+    // Projects by folder of `test/`: `npm run test:fast` runs the first, `npm run test:soak` the last, `npm test` all but the last.
     projects: [
-      // What is pure leaves nothing behind, so its files share processes: to start one takes as long as most of them.
+      // Pure tests leave nothing behind, so their files share processes: a process takes as long to start as most of them run.
       { extends: true, test: { name: 'unit', include: ['test/unit/*.test.ts'], isolate: false } },
       // Whatever its folder is called, so that no file is left out.
       { extends: true, test: { name: 'opened', include: ['test/*/*.test.ts'], exclude: ['test/{unit,soak}/**'], globalSetup } },

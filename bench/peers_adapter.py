@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NODE = ROOT / "node_modules/.bin/node"
 API_KEY = "peers-benchmark-key"
 
-# What a page of records shows.
+# The columns of a page of records.
 COLUMNS = {"column_ids": ["name", "input", "output", "status_code", "created_at",
                           "metrics/duration_ns", "metrics/num_total_tokens"]}
 

@@ -76,7 +76,7 @@ export function createCredentials(deps: {
   // At most a second old: a change made by another process holds after that.
   const knownKeys = new BriefCache<KnownKey>({ ttlMs: 1_000, maxEntries: 10_000 });
   const knownTokens = new BriefCache<{ caller: Caller; expiresAt: Date }>({ ttlMs: 1_000, maxEntries: 10_000 });
-  // Of an account that does not exist it is remembered too: it must not cost another time than one that does.
+  // Unknown accounts have entries, too: a login must take the same time whether the account exists or not.
   const knownLogins = new BriefCache<{ login: Login | undefined }>({ ttlMs: 1_000, maxEntries: 10_000 });
   const verifying = new Map<string, Promise<boolean>>();
 

@@ -82,7 +82,7 @@ function createLine({ atOnce, waiting, waitingOfOne }: { atOnce: number; waiting
         throw new ServiceError('TooManyRequests', 'too many logins at once: try again in a moment', { retryAfterSeconds: 2 });
       inLine += 1;
       lines.set(party, line);
-      // Whoever ends hands its place over, so `running` does not change.
+      // A call that ends hands its place over, so `running` does not change.
       await new Promise<void>((go) => line.push(go));
     }
     try {

@@ -149,7 +149,7 @@ const organizationNeeds: Record<OrganizationNeed, readonly UserRole[]> = {
   write_assets: ['admin', 'manager', 'user'],
   read_assets: ['admin', 'manager', 'user', 'read_only'],
   create_queue: ['admin', 'manager', 'user'],
-  // What they may do in one is the role that it gives them.
+  // The queue's own role decides what a user may do in it.
   use_queues: ['admin', 'manager', 'user', 'read_only'],
 };
 

@@ -63,7 +63,7 @@ export const unlistedFields = [
     always: true,
     stored: { sqlType: '', as: 'metrics' },
   }),
-  // Who said what a model call costs: whoever logged it, or the prices of the day.
+  // The source of a call's cost: its client, or the prices of the day.
   field({
     id: 'cost_source',
     kinds: spanKinds,
@@ -116,14 +116,14 @@ export const unlistedFields = [
   field({ id: 'files', kinds: recordKinds, answered: each(recordKinds, z.record(Uuid, FileMetadata).nullable()) }),
   field({ id: 'num_spans', kinds: ['trace'], answered: { trace: z.int().nullable() } }),
   field({ id: 'num_traces', kinds: ['session'], answered: { session: z.int().nullable() } }),
-  // Of a trace: whether more spans will follow. The records below it read it from there.
+  // False while more spans of the trace will follow. The records below it read it from the trace.
   field({ id: 'trace_is_complete', kinds: ['trace'], stored: { sqlType: 'Bool DEFAULT true' } }),
   // A trace that the highest of its spans has opened, since its root has not come: the root takes its place. A session that only records have opened, by
   // naming it: it goes when all of them have left it for another one.
   field({ id: 'is_provisional', kinds: ['trace', 'session'], stored: { sqlType: 'Bool' } }),
-  // Of an experiment's row: which attempt wrote it; the highest one counts.
+  // The attempt that wrote the row of an experiment; the highest one counts.
   field({ id: 'attempt', kinds: loggedKinds, stored: { sqlType: 'UInt32' } }),
-  // What updates have set: `input`, `output`, `status_code`, `duration_ns`, `metrics/<name>`. Former releases kept it in the cache alone.
+  // Fields that updates have set: `input`, `output`, `status_code`, `duration_ns`, `metrics/<name>`. Former releases kept them in the cache alone.
   field({
     id: 'updated_fields',
     kinds: loggedKinds,

@@ -141,7 +141,7 @@ async function tracesOf({ records }: RowsDeps, { run }: Side, rows: readonly Key
   return rows.map((ofRow) =>
     ofRow
       .flatMap(({ id }) => byId.get(id) ?? [])
-      // Of equal trials the first trace comes first.
+      // Among equal trials the first trace comes first.
       .sort((one, two) => (one.record.trial ?? 0) - (two.record.trial ?? 0)),
   );
 }

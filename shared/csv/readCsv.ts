@@ -100,7 +100,7 @@ async function* records(
     info: true,
     // An unquoted empty field is no value, "" is an empty text.
     cast: (value, { quoting, records }) => {
-      // Of a header that names too many columns nothing more is read.
+      // A header with too many columns ends the reading here: `onColumn` throws.
       if (records === 0) addName(quoting ? value : value.trim());
       return value === '' && !quoting ? null : value;
     },

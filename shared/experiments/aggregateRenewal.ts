@@ -132,7 +132,7 @@ export class AggregateRenewal {
       await outdated.release(run, claim, rest());
       return 'later';
     } catch (err) {
-      // What cannot be given back is free when its time is over.
+      // A claim that cannot be given back expires.
       await outdated.release(run, claim, rest()).catch(() => undefined);
       throw err;
     }

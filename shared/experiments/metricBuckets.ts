@@ -103,7 +103,7 @@ async function rowsOf(deps: BucketDeps, experiment: ExperimentRun, given: Filter
       ids.length > 0 ? await Promise.all([deps.recorded(experiment, ids), deps.values.of(run, ids)]) : [new Map(), []];
     rows.push(...ids.map((id) => ({ id, isFailed: recorded.get(id)?.error !== undefined })));
     for (const { metric, recordId, status, value, scorerId } of results) {
-      // Of a score that was taken back nothing is known.
+      // A score that was taken back is no value.
       if (status === 'roll_up' || (status === 'not_computed' && scorerId === null)) continue;
       const ofMetric = found.get(metric) ?? new Map();
       found.set(metric, ofMetric.set(recordId, { status, value: isValue(value) ? value : null }));

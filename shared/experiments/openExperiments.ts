@@ -162,7 +162,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
         ...summing,
         deleteStraySpans: ({ projectId, experimentId: runId }) =>
           deleteStraySpans(records.deletion, stored.straySpans, { projectId, runId }),
-        // What somebody has asked to be computed again stays marked.
+        // Values that a user asked to be computed again stay marked.
         async unmark({ projectId, experimentId: runId }) {
           const requested = (await deps.scorings.marked(runId)).flatMap(({ scorerIds }) => scorerIds);
           await deps.marks.unmark({ projectId, runId }, requested);

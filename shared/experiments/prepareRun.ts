@@ -104,7 +104,7 @@ export async function requestRun(
   const { failedRows = current.failedRows, loggedMetrics } = request;
   await deps.checkMetrics({ ...current, failedRows, loggedMetrics: { ...current.loggedMetrics, ...loggedMetrics } }, metrics);
   const { of } = asked.rerun ?? {};
-  // What is asked for besides may change what is stale.
+  // A change in the same request may make values stale.
   if (of && !request.change && !(await deps.lacksAny(current, of))) return { run: stored, started: false };
   const { selectedRows, rows, trials } = await chosenRows(deps, current, request, {
     shape,

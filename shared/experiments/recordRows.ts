@@ -72,7 +72,7 @@ export function recordRows({ log, untilStored }: RecordRowsDeps, run: Experiment
       await untilStored(once, AbortSignal.timeout(LAST_TRIES_MS));
     }
   };
-  // Of rows that are refused together one is to blame: each is then tried alone, and that one recorded without what the store refuses.
+  // When the store refuses several rows, one is to blame: each is then tried alone, and that one is recorded without the refused part.
   return async function write(rows: readonly EndedRow[]): Promise<void> {
     try {
       await store(rows.map(notTooLarge));

@@ -84,7 +84,7 @@ export class RowFeed {
   private async readPage(): Promise<void> {
     try {
       const chosen = await this.chosen();
-      // What was not chosen is not read.
+      // Rows that were not chosen are not read.
       const from = chosen ? (chosen[0]?.from ?? this.chunk.to) : this.nextPage;
       const to = Math.min(from + PAGE_ROWS, this.chunk.to);
       const rows = await this.deps.untilStored(() => this.deps.rows.page(this.run, from, to), this.signal);

@@ -192,7 +192,7 @@ export async function runRows(
   };
 
   try {
-    // What breaks stops the chunk at its next row; the rows it has end and are recorded before it fails.
+    // An error stops the chunk at its next row; its rows in flight end and are recorded before the chunk fails.
     await startRows().catch(fail);
     // A chunk that failed, or finds its rows failing, keeps the rest: no other is to begin it before that is known.
     const isWell = lost === undefined && failing === undefined;

@@ -33,7 +33,7 @@ export function withRowDeadline(run: (limit: RowLimit) => Promise<RowResult>, de
   const { limitMs, signal, onLate, graceMs = GRACE_MS, leaveMs = LEAVE_MS } = deadline;
   const { promise, resolve, reject } = Promise.withResolvers<RowResult>();
   const startedAt = new Date();
-  // Of the row's own, and no AbortSignal.any: Node.js keeps such a signal, and all that listens to it, as long as its sources live.
+  // A controller of the row's own, and no AbortSignal.any: Node.js keeps such a signal and its listeners as long as its sources live.
   const ending = new AbortController();
   let workedMs = 0;
   let workingSince = performance.now();
@@ -45,7 +45,7 @@ export function withRowDeadline(run: (limit: RowLimit) => Promise<RowResult>, de
   const onDeadline = () => {
     stopWork();
     const durationNs = Math.round(workedMs * 1e6);
-    // What the runner has tried it does not say any more.
+    // The runner's attempts are unknown: it has not answered.
     resolve({ output: null, error: tooLong(limitMs), spans: [], startedAt, durationNs, attempts: null });
     onLate(workedMs);
     ending.abort(new Error(tooLong(limitMs)));

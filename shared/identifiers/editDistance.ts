@@ -20,7 +20,7 @@ export const editDistance = (a: string, b: string): number => allPieces(editDist
  */
 export function* editDistancePieces(a: string, b: string): Pieces<number> {
   const [rows, columns] = [unitsOf(a), unitsOf(b)];
-  // Whether a cell of the lowest row so far is one more, or one less, than its left neighbour. Above the table each is one more.
+  // True where a cell of the lowest row so far is one more, or one less, than its left neighbour. Above the table each is one more.
   const more = new Uint8Array(columns.length).fill(1);
   const less = new Uint8Array(columns.length);
   let steps = 0;

@@ -183,7 +183,7 @@ function numberOf(match: RegExpExecArray): WrittenNumber | undefined {
   const isNegative = before !== undefined || open !== undefined || sign === '-';
   if (top !== undefined && bottom !== undefined) {
     const value = fraction(BigInt(mixed ?? 0), BigInt(top), BigInt(bottom), isNegative);
-    // What is divided by zero is two numbers, and no value.
+    // A division by zero is two numbers, and no value.
     return value === undefined ? undefined : { ...place, value };
   }
   if (whole === undefined) return undefined;

@@ -104,7 +104,7 @@ export async function limitedCall<T>(
       if (isOverdue) spentMs = call.timeLimitMs;
       failure = isOverdue ? new AttemptFailure('timeout', call.overdue, { retry: true }) : asFailure(err);
       record(failure.outcome, failure.status);
-      // What was refused used no tokens; what broke on the way may have.
+      // A refused call used no tokens; a call that broke on the way may have.
       outcome = failure.isOverload
         ? { result: 'overloaded', retryAfterMs: failure.retryAfterMs, reason: shownReason(call, failure), tokens: 0 }
         : { result: 'other', ...(failure.status !== undefined && { tokens: 0 }) };

@@ -102,7 +102,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
     try {
       return resolveModelFor(userId, await integrations(), modelAlias, integrationName);
     } catch (err) {
-      // What is unknown may have been made a moment ago: a run started right after its integration must find it.
+      // An unknown integration may be a moment old: a run that starts right after its integration was made must find it.
       if (err instanceof ServiceError && err.permanent) return resolveNow(modelAlias, integrationName, userId);
       throw err;
     }
@@ -112,7 +112,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
     await deps.prices.fresh();
     const connection = connectionTo(integration);
     const protocol = connection.protocolOf?.(model.name);
-    // What the models of an endpoint of somebody's own take is not known here, nor what others take than the known ones.
+    // The modalities of custom endpoints and of models outside the built-in list are unknown.
     const takes = integration.provider === 'custom' || model.builtin === null ? undefined : model.modalities;
     const messages = await withFiles(deps.files, call.messages, call.context.projectId ?? null, takes).catch((err: unknown) => {
       throw err instanceof FilesRefused ? refusal(err.message, false) : err;

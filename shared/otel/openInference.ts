@@ -43,7 +43,7 @@ export function readOpenInference({ attributes, events, startNs }: OtelSpan, { k
   if (kind === 'agent' || kind === 'workflow') Object.assign(content, conversation(attributes));
   if (kind === 'tool') {
     content.toolCallId = attributes.text('tool_call.id', 'tool.id');
-    // What the tool was called with; its definition only where nothing else says.
+    // The arguments of the call; the tool's definition only where the span has no input.
     content.input = attributes.has('input.value') ? undefined : attributes.text('tool.parameters');
   }
   if (kind === 'retriever') {

@@ -163,7 +163,7 @@ const types: ReadonlyMap<string, (value: unknown, depth: number) => object | und
   ['boolValue', (value: unknown) => (value === 'true' || value === 'false' ? { boolValue: value === 'true' } : undefined)],
   ['intValue', (value: unknown) => (isInt64(plainOf(value)) ? { intValue: plainOf(value) } : undefined)],
   ['doubleValue', (value: unknown) => (isNumber(value) ? { doubleValue: Number(value) } : undefined)],
-  // What is read is a text in base64 again.
+  // The reader returns bytes as base64 text.
   ['bytesValue', (value: unknown) => ({ stringValue: textOf(value) })],
   ['arrayValue', (value: unknown, depth: number) => (isTree(value) ? listValueOf(listOf(value.values), depth) : undefined)],
   [

@@ -123,7 +123,7 @@ export class ComingCompletion {
   #add(piece: Fields): unknown {
     if (typeof piece.model === 'string' && piece.model !== '') this.#model = piece.model;
     for (const name of usageFields) if (piece[name] != null) this.#usage[name] = piece[name];
-    // Of several answers the first one counts.
+    // The first of several answers counts.
     const choice = (Array.isArray(piece.choices) ? piece.choices : [])
       .filter(isObject)
       .find(({ index }) => (index ?? 0) === (this.#choice ?? index ?? 0));

@@ -56,7 +56,7 @@ export function textsOf(message: Fields): { text: string; refusal: string | unde
     textIn(message.thinking) ??
     detailsText(message.reasoning_details);
   const reasoning = [beside ?? '', ...content.reasoning].filter((part) => part !== '');
-  // What a model speaks is written beside it.
+  // A spoken answer has its transcript beside it.
   const text = content.text === '' ? (textIn(fieldsOf(message.audio).transcript) ?? '') : content.text;
   return { text, refusal: textIn(message.refusal), reasoning };
 }

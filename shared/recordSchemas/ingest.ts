@@ -103,7 +103,7 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
   for (let next = open.pop(); next; next = open.pop()) {
     const isTop = next.above === undefined;
     const schema = isTop ? rootSchema : SpanNode;
-    // What holds too much to be looked at as it is fits no schema.
+    // A record with too many parts is not parsed as it is: it counts as fitting no schema.
     const sizes = fieldSizes(next.value);
     let result = schema.safeParse(isCrowded(sizes) ? undefined : next.value, atFirstProblem);
     let mended: MendedRecord | undefined;

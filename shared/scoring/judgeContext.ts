@@ -44,7 +44,7 @@ export function judgeContext(
         })
         .catch((err: unknown) => {
           const isCalledBack = stopping.aborted && err === stopping.reason;
-          // What the service lacks for a moment is no fault of the judge.
+          // A passing failure of the service is no fault of the judge.
           if (isCalledBack || (err instanceof ServiceError && !err.permanent))
             throw new NotNow('the judge is asked later', { cause: err });
           throw err;

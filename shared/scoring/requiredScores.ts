@@ -64,7 +64,7 @@ export class RequiredScores {
     if (known) return known;
     const score = compute();
     keep(this.#kept, key, score);
-    // What could not be asked now is asked again.
+    // A score that failed is computed again on the next request.
     score.catch(() => this.#kept.delete(key));
     return score;
   }

@@ -120,7 +120,7 @@ export class ValueWriter {
     const sessions = new Map(works.map(({ target }) => [target.id, target.sessionId]));
     const version = Math.max(...works.map((work) => work.version));
     const closed = closing.map(({ target, metric }) => ({ containerId: target.id, metric: metric.name }));
-    // What some spans of a trace come to is no value of it: its mark stays until it is closed.
+    // A roll-up over some spans of a trace is not final: the trace's mark stays until it is closed.
     const isClosed = new Set(closed.map(({ containerId, metric }) => valueKey(containerId, metric)));
     const done = batch.flatMap(({ work, value }) =>
       work.of && !isClosed.has(valueKey(value.traceId ?? '', value.metric)) ? [] : [value],

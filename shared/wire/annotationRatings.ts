@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// What people answer: ratings, what many of them add up to, and how far they agree. Shared by records and by queues.
+// Answers of annotators: ratings, their aggregates, and how far they agree. Shared by records and by queues.
 
 export const annotationTypes = ['like_dislike', 'star', 'score', 'tags', 'text', 'choice', 'tree_choice'] as const;
 export type AnnotationType = (typeof annotationTypes)[number];

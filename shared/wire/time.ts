@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|z|[+-]\d{2}(?::?\d{2})?)?$/;
 
-// What a DateTime64 of ClickHouse holds.
+// The range of a DateTime64 of ClickHouse.
 const FIRST_MS = Date.UTC(1900, 0, 1);
 const LAST_MS = Date.UTC(2299, 11, 31, 23, 59, 59, 999);
 

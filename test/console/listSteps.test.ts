@@ -55,7 +55,7 @@ describeConsole('a trace that was opened from a list', (open) => {
     await page.keyboard.press(']');
     await heading(third);
     await place('3 of 52');
-    // What comes meanwhile is not of the list.
+    // A trace that arrives meanwhile is not in the list.
     await project.log([{ ...traceOf(1, new Date().toISOString()), spans: [], metrics: { duration_ns: 1e12 } }]);
     await page.reload();
     await heading(third);

@@ -426,7 +426,7 @@ describeConsole('metrics', (open) => {
 
   test('the agreement with people is in words, with interval and table, and is not known where one side says one thing alone', async () => {
     const ids = Array.from({ length: 7 }, () => newId());
-    // What the metric and people say. Both yes 2, yes and no 1, no and yes 1, both no 2: 4 of 6 agree, and 1 of 2 would by chance.
+    // Values of the metric and of people. Both yes 2, yes and no 1, no and yes 1, both no 2: 4 of 6 agree, and 1 of 2 would by chance.
     const said = [
       [true, true],
       [true, true],

@@ -271,7 +271,7 @@ describeConsole('what opens on the pages of the console', (open) => {
         ['a prompt', async () => undefined],
         [
           'a new version',
-          // What was begun at one width is there at the other.
+          // A version begun at one width is there at the other.
           (page) => page.getByRole('button', { name: 'Write a new version' }).or(page.getByLabel('Temperature')).click(),
         ],
         [
@@ -339,7 +339,7 @@ describeConsole('what opens on the pages of the console', (open) => {
       () => `/p/${project.id}/playground?prompt=${prompt}/1&from=row/${dataset}/1/0`,
       async (page) => expect.poll(async () => page.getByLabel('input', { exact: true }).inputValue()).toBe('question'),
       async (page) => {
-        // What was changed at one width is there at the other.
+        // A change at one width is there at the other.
         if (!(await page.getByRole('region', { name: 'Model 2' }).isVisible())) await press('Add a model')(page);
         await page.getByLabel('Message 1', { exact: true }).fill('Where is {{input}}?');
         await press('Run')(page);

@@ -152,6 +152,6 @@ test('a sender that is refused and sends on for long, without looking at the ans
   const [answer] = (await once(socket.resume(), 'data')) as [Buffer];
   expect(errors).toEqual([]);
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 415 /);
-  // Who stops sending is cut off.
+  // The service cuts off a client that stops sending.
   await once(socket, 'close');
 });

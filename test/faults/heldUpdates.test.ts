@@ -146,7 +146,7 @@ test('an update too large for the room that is left is refused alone, and drops 
   await age(run, [old.id]);
   const [tooLarge, far, small] = [held(2_000_000), held(600_000), held(1_000)];
   expect(await process.held.hold(run, [tooLarge, far, small])).toEqual({ refused: [tooLarge, far], dropped: 0 });
-  // What is dropped for it is enough for it.
+  // The service drops no more than it needs.
   const fits = held(400_000);
   expect(await process.held.hold(run, [fits])).toEqual({ refused: [], dropped: 1 });
   expect(

@@ -81,7 +81,7 @@ const runRow = (path: string, memory: RowMemory, rowTimeLimitMs?: number) => {
 test.each(['streamed', 'announced'])('an answer that is too large (%s) is read to the bound and no further', async (form) => {
   const { result } = runRow(`${200 * MiB}/${form}`, new RowMemory(64 * MiB));
   expect(await result).toMatchObject({ output: null, error: "the runner's URL sent too large an answer" });
-  // What the sockets of both sides hold comes on top.
+  // The bytes in the sockets of both sides come on top.
   expect(sent.get(`/${200 * MiB}/${form}`)).toBeLessThan(30 * MiB);
 });
 

@@ -139,7 +139,7 @@ try {
     await workflow.getHandle(extensionWorkflowId(dataset_id)).result();
     await saveHistory('extended', extensionWorkflowId(dataset_id));
 
-    // Of two metrics one is plain code, and computed while rows still run; a judge gives the other when they have ended.
+    // One of two metrics is plain code, and computed while rows still run; a judge gives the other when they have ended.
     endpoint.otherwise(says('{"explanation": "so it is", "verdict": true}'));
     const beside = await started('scored beside a judge', { rows: 100, concurrency: 5, metrics: ['exact_match', 'correctness'] });
     const besideFirst = await runIdOf(beside);

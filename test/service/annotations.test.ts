@@ -212,7 +212,7 @@ describe('users', () => {
     const seen = async (call: Call) => (await good(call('POST', '/annotation_queues/count'))).total_count;
     expect([await seen(stranger.call), await seen(viewer.call)]).toEqual([0, 1]);
 
-    // Who fills a queue shares records, which takes a right in their project.
+    // A user who fills a queue shares records, which takes a right in their project.
     const own = await good(stranger.call('POST', '/annotation_queues', { name: 'own queue' }));
     const request = { project_id: project.id, run_id: streamId, record_selector: { type: 'record_ids', record_ids: ids } };
     expect((await stranger.call('POST', `/annotation_queues/${own.id}/records`, request)).status).toBe(404);

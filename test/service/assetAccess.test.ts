@@ -4,7 +4,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
-// Who sees and changes datasets, prompts, scorers and integrations, over the service as it runs.
+// The rights to see and change datasets, prompts, scorers and integrations, over the service as it runs.
 
 let service: TestService;
 beforeAll(async () => {

@@ -78,7 +78,7 @@ test.each(ROWS)('%s', async (row) => {
   const asked = callersOf(row).filter((caller) => cellOf(caller) !== '.');
   const answers = new Map<TestCaller, string>();
   const ask = async (caller: TestCaller) => answers.set(caller, await answerTo(row, caller, cellOf(caller)));
-  // What uses something up is asked by one caller after the other.
+  // Where a request uses something up, one caller after the other sends it.
   if (plans[row]?.fresh) for (const caller of asked) await ask(caller);
   else await Promise.all(asked.map(ask));
   const wrong = asked.filter((caller) => answers.get(caller) !== cellOf(caller));

@@ -571,7 +571,7 @@ describe('who may not', () => {
       };
     };
     const token = await login();
-    // What may be read, and chosen for oneself; and queues, each of which has roles of its own.
+    // Needs to read, and to choose for oneself; and queues, each of which has roles of its own.
     const reading = ['read_users', 'read_integrations', 'choose_integrations', 'read_assets', 'use_queues'];
     for (const route of endpoints) {
       if (typeof route.access !== 'object' || !('organization' in route.access) || reading.includes(route.access.organization))

@@ -474,7 +474,7 @@ describe('a function over rows', () => {
     );
     for (const concurrency of [0, 1.5, '3', Number.NaN]) await rejected({ ...fine, concurrency }, 'concurrency');
     await rejected({ ...fine, rowTimeLimitMs: -1 }, 'rowTimeLimitMs');
-    // What only the service knows to be wrong.
+    // Mistakes that only the service finds.
     await rejected({ ...fine, concurrency: 100_000 }, 'concurrency');
     await rejected({ ...fine, experimentGroupId: 'xx' }, 'experiment_group_id');
     await rejected({ ...fine, experimentGroup: 'x'.repeat(256) }, 'experiment_group');
@@ -935,7 +935,7 @@ describe('when the way to the service is bad', () => {
       { name: 'odd', user_metadata: { status_code: '1.5' } },
     ]);
     expect(warned).toEqual([]);
-    // What is sent in the background is a warning: each trace is a request here.
+    // In the background a refusal is a warning: each trace is a request here.
     const inBackground = new Logger({ client, projectId, logStream: 'mixed', flushEveryMs: 0, batchSize: 1 });
     log('odd', inBackground);
     await inBackground.flush();

@@ -1000,7 +1000,7 @@ describe('records', () => {
     const begun = namesIn(said);
     const names = Array.from({ length: 60 }, (_, index) => `new ${index}`);
     for (let from = 0; from < names.length; from += 6)
-      // What began long ago is as new as what is logged at once.
+      // A trace that began long ago is as new as the others logged with it.
       await log(
         names.slice(from, from + 6).map((name, index) => trace(name, index % 2 ? { created_at: '2020-01-01T00:00:00Z' } : {})),
       );

@@ -107,7 +107,7 @@ describe('an experiment against its baseline', () => {
           `${name} ${count}`,
           rowsOf(count, (n) => ({ right: isRight(n % 20), duration_ns: 1e9 })),
         );
-      // Of 20 rows 3 are better and 1 is worse.
+      // 3 of 20 rows are better and 1 is worse.
       const [baseline, other] = [await sideOf('old', (n) => n > 2), await sideOf('new', (n) => n !== 19)];
       return only(await compare(id, { baseline_id: baseline, experiment_ids: [other], metrics: ['right'] }), 'right');
     };
@@ -141,7 +141,7 @@ describe('an experiment against its baseline', () => {
     const of = (experiment: string | undefined, metric: string) =>
       reply.comparisons.find((one) => one.experiment_id === experiment && one.metric === metric);
     expect(reply.experiments[0]?.matched_by).toBe('input');
-    // Of 256 flips the one found and its opposite.
+    // Two of 256 flips: the one found and its opposite.
     expect(of(ids[1], 'errors')).toMatchObject({
       ...{ test: 'sign_flip', p_value: 2 / 256, difference: -1, better: 8, worse: 0, detectable: null, direction: 'lower' },
       direction_assumed: false,
@@ -325,7 +325,7 @@ describe('an experiment against its baseline', () => {
       rowsOf(3, () => ({ score: 1 })),
     );
     const body = { baseline_id: baseline, experiment_ids: [other], metrics: ['score'] };
-    // What the lists show comes a moment later.
+    // The figures of the lists come a moment later.
     await expect.poll(async () => only(await compare(id, body), 'score').aggregate).toBe(1);
     const first = await compare(id, body);
     expect(await compare(id, body)).toEqual(first);

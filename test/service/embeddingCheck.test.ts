@@ -43,7 +43,7 @@ describe('the similarity of embeddings', () => {
   function score(record: Partial<ScoredRecord>, more: object = {}, integrations = [open()]): Promise<Score> {
     const check = { type: 'embedding_similarity' as const, model, ...more };
     const scorer = { id: newId(), name: 'a check', scorerType: 'code' as const, definition: { check } };
-    // Whoever names a judge for all metrics of a run does not mean this model.
+    // A judge that a caller names for all metrics of a run does not replace this model.
     const metric = fromScorer(scorer, null, { id: scorer.id, scorer_type: 'code', model_name: 'a-judge', num_judges: 3 });
     if ('problem' in metric) throw new Error(metric.problem);
     expect(metric).toMatchObject({ needs: 'judge', dataType: 'boolean', needsReference: true, judgeModel: check.model });

@@ -394,7 +394,7 @@ describe('a request that is refused says where', () => {
       body: { detail: ['column_id', 'operator', 'value'].map((key) => ({ loc: ['body', key] })) },
     });
     expect(await total()).toBe(before);
-    // Of two combinators, or one beside a leaf, none may be left out.
+    // The service must not ignore one of two combinators, or one beside a leaf.
     const [leaf] = filter;
     const all = { not: leaf };
     for (const node of [
@@ -430,7 +430,7 @@ describe('a request that is refused says where', () => {
           status: 422,
           body: { detail: [{ msg: expect.stringContaining(`there is no key "${key}"`) }] },
         });
-    // What looks for nothing is no filter, and one in the query is none either.
+    // An empty condition is no filter, and a filter in the query is none either.
     for (const given of [
       { filter_tree: { and: [] }, filtres: filter },
       { filters: [{ not: { or: [] } }], filter },

@@ -35,7 +35,7 @@ test('a service whose logs make log streams alone refuses to make projects for t
   await expect(logger.flush()).rejects.toThrow(reason);
   expect((await service.request('GET', '/projects?project_name=shop')).body).toEqual([]);
 
-  // What is created by itself is no matter of logs.
+  // The setting for logs does not concern projects that a caller creates.
   const { status, body } = await service.request('POST', '/projects', { name: 'shop' });
   expect(status).toBe(200);
   await logger.flush();

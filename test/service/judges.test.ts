@@ -220,7 +220,7 @@ test('a metric of spans alone scores the spans of each row, and gives the row wh
     const none = ['not_applicable', undefined];
     expect(await rows()).toEqual({ one: ['roll_up', 0.5], two: ['roll_up', 1], bad: ['roll_up', 1], none });
 
-    // What failed is asked again; what has a value was paid for and stays.
+    // The run asks for failed values again; values were paid for and stay.
     isBroken = false;
     asked.length = 0;
     await client.send(`${at}/${experiment.id}/run`, { body: { rows_to_run: 'none' } });

@@ -719,7 +719,7 @@ describe('the request', () => {
     const refused = await fetch(`${service.url}/v1/traces`, { method: 'POST', headers, body: 'no protobuf' });
     expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/x-protobuf']);
     const reason = 'the body is no ExportTraceServiceRequest in protobuf';
-    // Of a google.rpc.Status: field 1, a number, and field 2, a text.
+    // Fields of a google.rpc.Status: field 1, a number, and field 2, a text.
     expect(Buffer.from(await refused.arrayBuffer())).toEqual(Buffer.from([0x08, 3, 0x12, reason.length, ...Buffer.from(reason)]));
     const list = await service.request('POST', '/v1/traces', '[]', { 'content-type': 'application/json', project: project.name });
     expect(list).toMatchObject({ status: 400, body: { code: 3, message: expect.any(String), detail: expect.any(String) } });

@@ -371,7 +371,7 @@ test('the limits of a project hold for everybody, say what is used, and free whe
     left: { cost: 0.0009964 },
   });
   expect(await (await ask()).text()).toContain('event: completed');
-  // What the endpoint refused cost nothing; what was broken off cost its estimate, as far as is known.
+  // A refused call costs nothing; a call that was broken off counts with its estimate.
   endpoint.next(fails(401));
   await (await ask()).text();
   expect((await getPlaygroundLimits(of)).used).toMatchObject({ calls: 3, cost: 0.0000069, estimated_cost: 0 });

@@ -216,7 +216,7 @@ describe('the daily sweep', () => {
     expect(idsOf(await is.search('spans'))).toEqual(spansOf(is.begun, is.fresh, is.clockAhead));
     expect(idsOf(await is.search('sessions'))).toEqual([is.oldSession, is.liveSession].sort());
     expect(idsOf(await other.search('traces'))).toHaveLength(5); // its project keeps everything
-    // What was swept may be logged anew.
+    // A client may log a swept trace anew.
     await is.post('/traces', { traces: [{ ...is.old, created_at: ago(1) }] });
     expect(await is.get(`/traces/${is.old.id}`)).toBe(200);
     await is.retain(1);

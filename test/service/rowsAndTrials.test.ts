@@ -17,7 +17,7 @@ beforeAll(async () => {
   [service, endpoint] = await Promise.all([sharedTestService(), startModelEndpoint()]);
   const { runnersDir: runners } = service;
   await writeFile(join(runners, 'echo.mjs'), 'export default (input) => input;');
-  // What it answers depends on the trial: of `even` the trials agree, of all else they do not.
+  // Its answer depends on the trial: the trials of `even` agree, all others do not.
   await writeFile(
     join(runners, 'moody.mjs'),
     "export default (input, { row }) => (input === 'even' ? input : [input, row.ordinal, row.trial].join(String.fromCharCode(32)));",
@@ -247,7 +247,7 @@ describe('trials', () => {
     expect(await ended(one, { trials: 3 })).toMatchObject({ rows_total: 6, rows_done: 6, trials: 3 });
     const after = await found({ experiment_id: one.id });
     expect(after).toHaveLength(6);
-    // What was recorded is not run again.
+    // Recorded rows do not run again.
     expect(after.filter(({ trial }) => trial !== 2)).toEqual(expect.arrayContaining(before));
   });
 

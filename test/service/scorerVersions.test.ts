@@ -68,7 +68,7 @@ test('a version of a built-in metric counts where a run names it', async () => {
   expect(await get(`/scorers/versions/${first.id}/projects`)).toMatchObject({ projects: [{ id: project, num_logstreams: 1 }] });
   expect(await get(`/scorers/versions/${second.id}/projects`)).toMatchObject({ total_count: 0 });
 
-  // What the run says itself comes first, and a run that names no version has none.
+  // The run's own setting comes first, and a run that names no version has none.
   endpoint.requests.length = 0;
   const own = { id: preset.id, scorer_type: 'preset', scorer_version: first, num_judges: 1, model_name: 'first' };
   await scored(own, 'instruction_adherence');

@@ -110,7 +110,7 @@ test.concurrent('terminate ends the run, names Temporal, and nothing is recorded
   await other.end();
   expect(await ordinalsOf(experiment)).toEqual(recorded);
   expect(await statusOf(experiment)).toBe('TERMINATED');
-  // What is left is run when somebody asks for it.
+  // The remaining rows run when a caller asks for it.
   await experiment.start({ concurrency: 100 });
   expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 400 });
 });

@@ -53,7 +53,7 @@ test('what the service has acknowledged outlives it, by every way of sending', {
           const early = newId();
           await client.send(`/projects/${projectId}/traces/${early}`, { method: 'PATCH', body: { ...update, trace_id: early } });
           acknowledged.early.push(early);
-          // Of every second one the record comes only after the kills.
+          // The record of every second one comes only after the kills.
           if (acknowledged.early.length % 2 === 0)
             await client.send(`/projects/${projectId}/traces`, {
               body: { log_stream_id: runId, traces: [{ id: early, input: 'q' }] },

@@ -185,7 +185,7 @@ test('an export asks for that where its filter looks through other records, not 
   const ids = Array.from({ length: 2_400 }, newId);
   expect(await settingsOf([byTrace(newId())])).not.toContainEqual(later);
   expect(await settingsOf([byTrace(...ids)])).toEqual([later, later]);
-  // What becomes one list counts as one.
+  // Conditions that become one list count as one.
   const halves = [byTrace(...ids.slice(0, 1_200)), byTrace(...ids.slice(1_200))];
   expect(await settingsOf(halves, { by: 'or' })).toEqual([later, later]);
   // A trace says by itself whether it is complete, a span by its trace.

@@ -222,7 +222,7 @@ test.each(['csv', 'spans', 'traces'] as const)(
       }),
     );
     const batches: { records: number; characters: number }[] = [];
-    // What else belongs to a record is not there.
+    // The records have no other parts.
     const nothing = async () => new Map();
     const given = {
       records: async (_run: unknown, keys: { id: string }[]) => {

@@ -114,11 +114,11 @@ test('long work leaves two thirds of the time to callers who are there, and none
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const request = whilePresent('bob', () => answered);
   expect(await longWork('ada')).toBeGreaterThan(250);
-  // What the service does by itself is for everybody.
+  // Work of the service itself belongs to no account.
   expect(await longWork(undefined)).toBeLessThan(BUSY_MS);
   answer();
   await request;
-  // Whoever was answered a moment ago comes again.
+  // An account that got an answer a moment ago still counts.
   const [first] = await Promise.all([longWork('ada'), longWork('ada')]);
   expect(first).toBeGreaterThan(20);
   expect(await longWork('ada')).toBeLessThan(BUSY_MS);

@@ -487,7 +487,7 @@ test('a filter that asks for too much is refused before it runs, and the answer 
     ],
   }));
   await expect(ask({ or: scores })).rejects.toThrow(/33 different conditions/);
-  // What is named twice counts once, and conditions on one metric are one.
+  // A text that is named twice counts once, and conditions on one metric are one.
   const found = await ask({ or: [texts(600, 'contains'), { not: texts(600, 'contains') }, ...scores.slice(1)] });
   expect(found.total).toBe(newest.length);
   const ranges = many(900, (n) => ({ type: 'number', column_id: 'metrics/toxicity', operator: 'gt', value: n }));

@@ -98,7 +98,7 @@ test.prop([trace, trace], { numRuns: propertyRuns(8), endOnFailure: true })(
     expect(await readable(projectId, runId, kept)).toBe(answer.records_count);
     const counters = (await service.http.request('GET', `/projects/${projectId}/ingest_counters`)).body;
     expect(counters).toMatchObject({ rejected_records: answer.refused_count ?? 0 });
-    // What is logged twice under one id is one record, and counts as two that were taken.
+    // Two logs under one id are one record, and count as two accepted ones.
     const ids = spanIdsIn([one, other]);
     const repeated = new Set(ids).size < ids.length;
     if (repeated) expect(counters.stored_records).toBeGreaterThanOrEqual(answer.records_count as number);

@@ -167,7 +167,7 @@ describe('prices', () => {
     ]);
     await put('priced', { endpoint, default_model: 'other' });
     expect((await call('GET', at)).body).toEqual(set.body);
-    // What is answered may be sent.
+    // A client may send an answer back as a request.
     expect((await call('PUT', at, set.body)).body).toEqual(set.body);
     expect((await call('PUT', at, { prices: [] })).body).toEqual({ prices: [] });
   });

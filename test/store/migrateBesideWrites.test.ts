@@ -7,7 +7,7 @@ import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { migrateTables, tables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
 
-// What the tables of the release before lack.
+// Removes the parts that tables of the previous release lack.
 const FORMER = [
   'ALTER TABLE records DROP PROJECTION kinds_and_rewrites SETTINGS mutations_sync = 2',
   'ALTER TABLE records DROP INDEX incomplete SETTINGS mutations_sync = 2',

@@ -65,7 +65,7 @@ async function answers(service: Service, areNoted: boolean, steps: readonly Step
   const equal = (value: string) => [{ type: 'text', column_id: 'output', operator: 'eq', value }];
   const seen: unknown[] = [];
   for (const n of ids.keys()) await log(n, 'a');
-  // What is known of the run from now on is moved on by each write.
+  // This search fills the cache of the run, which each later write must keep up to date.
   seen.push((await search('traces')).map(shown));
   for (const one of steps) {
     if (one.do === 'log') seen.push((await log(one.record, one.output)).status);

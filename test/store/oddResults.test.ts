@@ -77,7 +77,7 @@ async function recorded(results: readonly GivenResult[]) {
     },
     attempts: { note: () => undefined, flush: async () => undefined },
     runner: { run: async ({ ordinal }) => results[ordinal] as never, close: async () => undefined },
-    // What is tried again here would be for ever: the store is well.
+    // A repeated try would never end: the store is well.
     untilStored: (operation, signal) =>
       untilStored(operation, signal, (err) => {
         throw err;

@@ -26,7 +26,7 @@ interface Event {
   attributes: Attributes;
 }
 
-// What an application does, in no convention's words.
+// The calls of an application, in no convention's words.
 interface Message {
   role: 'system' | 'user' | 'assistant' | 'tool';
   content: string;

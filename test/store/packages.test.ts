@@ -170,7 +170,7 @@ describe('the package of the client', () => {
     for (const format of ['esm', 'cjs']) {
       const files = readdirSync(join(clientPackage, format));
       const text = (name: string) => readFileSync(join(clientPackage, format, name), 'utf8');
-      // What every runtime loads needs nothing of Node; what Node loads has it in one module alone.
+      // The files for every runtime import nothing of Node; those for Node do so in one module alone.
       expect(
         files.filter((name) => name.endsWith('.js') && /['"]node:/.test(text(name).replace(/getBuiltinModule.*/g, ''))),
       ).toEqual(['asyncStorage.js']);
@@ -250,7 +250,7 @@ export const wrong = (experiment: ExperimentResponse): number => experiment.name
         `--outfile=${out}`,
         '--log-level=warning',
       ];
-      // What npm itself has to say, about its own settings, is no matter of the bundle.
+      // Messages of npm about its own settings do not concern the bundle.
       const { stdout, stderr } = await run('npx', ['--loglevel=error', ...args], { cwd: path });
       expect(stdout + stderr).toBe('');
       expect(await printed(path, process.execPath, [out])).toBe(output);

@@ -90,7 +90,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect((await other.call('POST', '/projects', { name })).status).toBe(409);
       const renamed = await other.call('POST', '/projects', { name: `renamed ${newId()}` });
       expect((await other.call('PUT', `/projects/${renamed.body.id}`, { name })).status).toBe(409);
-      // Who sees both can still change the rest of either.
+      // A caller who sees both can still change the rest of either.
       expect((await admin('PUT', `/projects/${mine.body.id}`, { name, description: 'd' })).status).toBe(200);
       expect((await admin('POST', '/projects', { name })).status).toBe(409);
     });

@@ -289,7 +289,7 @@ describe('rendering', () => {
     expect(await render(many, fourteen)).toMatchObject(refused('the rendered text would be larger than 8 MiB'));
     expect(await render('{{x}}{{x}}{{x}}', fourteen)).toMatchObject(refused('ask for fewer at a time with `limit`'));
     expect((await render('{{x}}{{x}}{{x}}', fourteen, '?limit=10')).body.rendered_templates).toHaveLength(10);
-    // What comes to nothing takes its time all the same.
+    // Variables that render as nothing take time, too.
     expect(await render('{{x}}'.repeat(200_000), new Array(1_000).fill('{"x":""}'), '?limit=1000')).toMatchObject(
       refused('all that is rendered would be larger than 32 MiB'),
     );

@@ -160,6 +160,6 @@ test('of an OpenTelemetry request only the span whose id is taken is rejected', 
       ...[traceRecordId(run, one), spanRecordId(run, one, root), spanRecordId(run, one, child), spanRecordId(run, two, child)],
     ].sort(),
   );
-  // Of each request the first trace with two spans and the child of the second; refused: a span, and a root with its trace.
+  // Stored from each request: the first trace with two spans and the child of the second; refused: a span, and a root with its trace.
   expect(await counters(space)).toEqual({ stored: 2 + 2 * 4, rejected: 2 * 3 });
 });

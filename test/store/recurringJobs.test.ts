@@ -105,7 +105,7 @@ test('a start changes intervals, deletes the schedule of a job that is no more, 
   const restarted = apiProcess();
   await expect
     .poll(async () => {
-      // What a start finds of schedules is a list that the server brings up to date a moment later.
+      // A start lists the schedules, and the server brings that list up to date a moment later.
       await Promise.all([apiProcess(), apiProcess()].map((api) => api.prepare([job('count', 2_000)])));
       return scheduleIds();
     })

@@ -324,7 +324,7 @@ test('values of former releases stand, unless scores alone are asked for', async
   const createdAt = new Map<string, string>();
   for await (const trace of lacking) createdAt.set(trace.id, trace.createdAt);
   const at = (row: number) => ({ ...value(row), recordCreatedAt: createdAt.get(one.traceId(row)) as string });
-  // Of the first two the scorer is known and its version is not; the third is its caller's own.
+  // The first two values have a scorer without a version; the third is its caller's own.
   const scorerId = config('correctness').id;
   await domain.records.values.write(run, [{ ...at(0), scorerId }, { ...at(1), scorerId }, at(2)]);
   await one.prepare({ ended: true });
@@ -358,7 +358,7 @@ test('a row that is run again keeps no score that its caller gave of the former 
   await one.record(1, 2, 'another');
   expect(await one.states('success')).toEqual({ false: 1, not_computed: 1, true: 2 });
   expect(await success()).toMatchObject({ values: 3, missing: 1, notApplicable: 0 });
-  // What its caller scored before, the run's own judge scores now.
+  // The run's own judge now scores the row that its caller scored before.
   await one.prepare({ ended: true });
   expect(await one.score()).toEqual({ scored: 2, more: false });
   expect(await one.states('correctness')).toEqual({ true: 2, false: 2 });

@@ -177,7 +177,7 @@ test('a repeat takes back nothing that an update set, and still brings what is n
   await post('/spans', { trace_id: id, parent_id: id, spans: [span] });
   expect((await get(`/traces/${id}`)).body).toMatchObject({ ...expected, spans: [expected] });
 
-  // What no update set is logged anew as ever, and the next update has its say.
+  // A new log replaces fields that no update has set, and the next update counts again.
   const fuller = { id, ...first, input: 'fuller', output: 'fuller', name: 'n', metrics: { duration_ns: 2, score: 0.75 } };
   await post('/traces', { traces: [fuller], is_complete: false });
   expect((await get(`/traces/${id}`)).body).toMatchObject({

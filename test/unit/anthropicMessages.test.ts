@@ -429,7 +429,7 @@ const heldIn = (answer: ReturnType<typeof readCompletion> | ComingCompletion['so
 propertyTest.prop([fc.array(block, { maxLength: 6 })])(
   'whatever an answer is made of, no text, thought or call is lost, whole or in pieces',
   async (content) => {
-    // What looks like thoughts in a text is taken apart whatever the protocol is.
+    // Texts that look like thoughts are taken apart under every protocol.
     fc.pre(!/think/i.test(saidIn(content).text));
     expect(heldIn(readCompletion(anthropicMessages.toCompletion(gives(content))))).toEqual(saidIn(content));
     const events = content.flatMap((one, index) => [

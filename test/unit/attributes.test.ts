@@ -38,7 +38,7 @@ test.prop([entries])(
       numbers.map((number) => [...new Map(below.filter((one) => one.number === number).map(({ left, value }) => [left, value]))]),
     );
     for (const item of items) item.entries();
-    // Of two names of one place in the list, such as `list.1.a` and `list.01.a`, the last one counts, and the other is left.
+    // Where two names mean one place in the list, as `list.1.a` and `list.01.a`, the last one counts, and the other is left.
     const counted = new Map(below.map(({ whole, number, left }) => [`${number} ${left}`, whole]));
     const wholes = [...counted.values()];
     expect(attributes.rest().map(([one]) => one)).toEqual([...new Map(given).keys()].filter((one) => !wholes.includes(one)));

@@ -59,7 +59,7 @@ beforeAll(async () => {
   );
 });
 afterAll(() => http.close());
-// What a test has left open ends after it.
+// Requests that a test has left open end after it.
 beforeEach(() => expect.poll(() => bodies.memory.bytes).toBe(0));
 
 /** A request whose head is sent, and that waits for its body. */

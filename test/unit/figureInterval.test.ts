@@ -22,7 +22,7 @@ const of = (values: readonly (number | boolean)[], more: object = {}) =>
 const repeated = <T>(value: T, times: number): T[] => new Array<T>(times).fill(value);
 
 describe('the interval of a figure', () => {
-  // Of printed tables of Student's distribution, two-sided 95 %.
+  // Values from printed tables of Student's distribution, two-sided 95 %.
   test.each([
     [1, 12.706],
     [2, 4.303],

@@ -157,14 +157,14 @@ describe('a call', () => {
     const waited = answers.flatMap(({ attempts }) => attempts[0]?.waited ?? []);
     expect(waited).toHaveLength(8);
     for (const { ms, reason } of waited) expect([reason, ms > 40]).toEqual(['slot', true]);
-    // What was waited is no part of the call. It is noted in whole milliseconds.
+    // Waiting time is no part of the call. It is noted in whole milliseconds.
     for (const { durationNs, attempts } of answers)
       expect(durationNs / 1e6 + (attempts[0]?.waited?.ms ?? 0)).toBeLessThan(wholeMs + 1);
   });
 });
 
 describe('run settings', () => {
-  // What an existing client sends when its user gives none.
+  // The settings that an existing client sends when its user gives none.
   const settings = {
     n: 1,
     echo: false,

@@ -102,7 +102,7 @@ test('a row that has ended leaves nothing in memory, though its run goes on and 
       { signal: run.signal, limitMs: 60_000 },
     ).ended;
   }
-  // What a WeakRef gave in this turn of the event loop stays until its end.
+  // An object that a WeakRef returned lives until the end of this turn of the event loop.
   await delay(0);
   collect();
   const kept = signals.filter((signal) => signal.deref() !== undefined);

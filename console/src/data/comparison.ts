@@ -126,7 +126,7 @@ export const comparedRowsQuery = (question: RowsQuestion) =>
     queryFn: ({ pageParam, signal }) =>
       rowsPage(question, { truncate_fields: true, starting_token: pageParam, limit: ROWS }, signal),
     getNextPageParam: ({ next_starting_token }: RowsPage) => next_starting_token ?? undefined,
-    // What somebody reads stays where it is.
+    // A list that somebody reads must not move.
     refetchOnReconnect: false,
   });
 

@@ -140,7 +140,7 @@ export const recordsQuery = (question: RecordsQuestion) =>
       const [, run, kind] = query?.queryKey ?? [];
       return (run as RunOf | undefined)?.runId === question.run.runId && kind === question.kind ? before : undefined;
     },
-    // What somebody reads stays where it is when a lost connection is back.
+    // A list that somebody reads must not move when a lost connection is back.
     refetchOnReconnect: false,
   });
 

@@ -64,7 +64,7 @@ export function RowGrid({ columns, rows, total, draft, chosen, onSight }: Props)
   const from = inSight[0]?.index ?? 0;
   const to = inSight.at(-1)?.index ?? 0;
   useEffect(() => onSight(from, to), [from, to, onSight]);
-  // What was being typed before a reload is there again.
+  // After a reload the grid scrolls to the row that the user was typing in.
   const typedAt = useRef(typing?.index);
   useEffect(() => {
     if (typedAt.current !== undefined) lines.scrollToIndex(typedAt.current);

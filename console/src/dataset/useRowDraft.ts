@@ -27,7 +27,7 @@ export function useRowDraft(datasetId: string, current: number) {
       setKept(undefined);
       say(`Saved as version ${version}: ${countText(result.count)} ${result.count === 1 ? 'row' : 'rows'}`);
     },
-    // What others saved meanwhile is shown beside the draft.
+    // The page shows rows that others saved meanwhile beside the draft.
     onError: (err) => err instanceof HttpStatusError && err.status === 412 && changed(datasetId),
   });
   return {

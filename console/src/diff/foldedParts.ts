@@ -15,7 +15,7 @@ export function foldedParts(parts: readonly DiffPart[], isOpen: boolean): ShownP
     if (part.kind !== 'same') return [part];
     const first = index === 0 ? 0 : placeOfSpace(part.text, AROUND, 1);
     const last = index === parts.length - 1 ? part.text.length : placeOfSpace(part.text, part.text.length - AROUND, -1);
-    // Of texts that are equal the beginning says what they are.
+    // Equal texts show their beginning only.
     const from = parts.length === 1 ? placeOfSpace(part.text, 2 * AROUND, 1) : first;
     if (last - from < WORTH) return [part];
     const pieces: ShownPart[] = [

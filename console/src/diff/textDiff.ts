@@ -72,7 +72,7 @@ function withinLines(byLines: readonly DiffPart[], timeoutMs: number): TextDiff 
 /** Undefined where it takes longer than the timeout. Pieces are equal that are so without the spaces behind them. */
 function byPieces(before: readonly string[], after: readonly string[], timeout: number): DiffPart[] | undefined {
   const [one, two] = [before.map(withoutSpaces), after.map(withoutSpaces)];
-  // What only one text has is in no common sequence: without it, two texts with little in common are soon compared.
+  // Pieces that only one text has are in no common sequence: without them, two texts with little in common are soon compared.
   const [ofOne, ofTwo] = [new Set(one), new Set(two)];
   const places = (pieces: readonly string[], other: ReadonlySet<string>) =>
     [...pieces.keys()].filter((at) => other.has(pieces[at] ?? ''));

@@ -25,7 +25,7 @@ export function MetricChoice({ metrics, chosen, keyOf, onToggle, lackOf, childre
   const shown = metrics.filter(
     (metric) => isChosen(metric) || wanted === '' || `${metric.name} ${metric.label}`.toLowerCase().includes(wanted),
   );
-  // What is chosen meanwhile stays where it is.
+  // A metric that the user chooses meanwhile stays in its place.
   const [atFirst] = useState(chosen);
   const wasChosen = (metric: Metric) => atFirst.includes(keyOf(metric));
   const toggle = useSteady(onToggle);

@@ -27,7 +27,7 @@ export function MetricsPage() {
   useTitle('Metrics', useProjectName(projectId));
   const project = useQuery(projectQuery(projectId));
   const { data, error, refetch } = useQuery({ ...metricsQuery(projectId), enabled: project.data !== undefined });
-  // Whoever does not see the project would be shown what is built in.
+  // Without this, a user who does not see the project would see the built-in metrics.
   const failure = project.error ?? error;
   const retry = () => void (project.error ? project.refetch() : refetch());
   const mayMake = useMay(projectId, 'update');

@@ -47,7 +47,7 @@ export function useTextOver(key: string, over: string): [string, (text: string) 
 
 /** Is {@link useTextOver} for a field that each page has for itself. @param key names the field */
 export function useTextOfPage(key: string, over: string): ReturnType<typeof useTextOver> {
-  // Of the page that is shown: the location is that of the next one as soon as one leaves, and the field may still be typed in.
+  // The path of the shown page: as soon as the user leaves it, the location is that of the next one, while typing may go on in the field.
   const pathname = useMatch({ strict: false, select: (page) => page.pathname });
   return useTextOver(`${key} on ${pathname}`, over);
 }

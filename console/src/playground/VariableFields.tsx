@@ -74,7 +74,7 @@ function VariableField({ name, typed, given, from, onType }: FieldProps) {
       <textarea
         id={id}
         value={value}
-        // What a row leaves empty may be empty.
+        // A variable that the row leaves empty may be empty.
         required={given === undefined}
         rows={Math.min(8, Math.max(1, Math.ceil(start.length / 60), start.split('\n').length))}
         onChange={(event) => onType(event.target.value)}

@@ -64,7 +64,7 @@ export function StartFields({ projectId, address, initial }: Props) {
     ...(datasetError ? [{ field: 'dataset' as const, message: 'The dataset is gone, or your account does not see it.' }] : []),
     ...(promptError ? [{ field: 'prompt' as const, message: 'The prompt is gone, or your account does not see it.' }] : []),
   ];
-  // What is not filled in yet is no mistake before somebody wants to start.
+  // An empty field is no mistake before the user starts.
   const own = problems.filter(({ field }) => wasSent || !(draft[field as keyof StartDraft] === '' && field !== 'name'));
   const all = [...gone, ...own, ...(gone.length > 0 ? [] : answered)];
   const problemsAt = (field: Field) => all.filter((one) => one.field === field);

@@ -30,7 +30,7 @@ export function problemsOf(error: unknown): Problem[] {
     return (detail as { loc?: unknown[]; msg?: unknown }[]).map(({ loc = [], msg }) => ({
       ...{ field: fieldAt(loc) ?? fieldOf(String(msg)), message: String(msg) },
     }));
-  // What is gone: sentenceOf would speak of the page.
+  // The answer's own text names the thing that is gone, where sentenceOf would speak of the page.
   const message = typeof detail === 'string' ? detail : sentenceOf(error);
   return [{ field: error.status === 403 ? 'form' : fieldOf(message), message }];
 }

@@ -76,7 +76,7 @@ export function planOf(draft: StartDraft, chosen: Chosen): { plan: Plan | undefi
   const { dataset } = chosen;
   if (draft.dataset === '') wrong('dataset', 'Choose the dataset whose rows are run.');
   else if (dataset?.num_rows === 0) wrong('dataset', 'The dataset has no rows: there is nothing to run.');
-  // What an older version had, the service knows.
+  // Only the service knows the columns of an older version.
   const columns = draft.datasetVersion === '' ? dataset?.column_names : undefined;
   if (draft.runner === 'dataset_outputs' && columns && !columns.includes('generated_output'))
     wrong('runner', 'The dataset has no column generated_output with answers: choose what answers, or add the column.');

@@ -36,7 +36,7 @@ export function useStart(projectId: string, draft: StartDraft, setDraft: (draft:
     onSettled: () => {
       isUnderWay.current = false;
     },
-    // What was refused has left nothing: another try is another experiment.
+    // A refused start has created nothing: another try is another experiment.
     onError: (err) => {
       if (err instanceof HttpStatusError && err.status < 500 && err.status !== 401) setDraft({ ...draft, sent: undefined });
     },

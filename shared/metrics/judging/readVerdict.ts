@@ -34,7 +34,7 @@ function verdictIn(judged: JudgeAnswer, form: AnswerForm): Verdict {
     if (value !== undefined) return { value };
     return text.trim() === '' ? { error: 'the judge gave an empty answer' } : none;
   }
-  // What stands inside an object that cannot be read may be a quotation, and a later verdict that cannot be read is the one that counts.
+  // A verdict inside an object that cannot be parsed may be a quotation, and a later one that cannot be parsed is the one that counts.
   if (fieldsOf(form).some((field) => namesField(last.before, field) || namesField(last.after, field))) return none;
   if (finishReason != null && CUT_OFF.test(finishReason) && last.after.includes('{')) return none;
   const value = form.read(memberOf(last.holder, last.field));

@@ -132,7 +132,7 @@ const nameOf = (err: unknown): string => (err instanceof Error ? err.name : 'a v
 /** Returns what was thrown, which may be anything. */
 function textOf(err: unknown): string {
   try {
-    // Of an object of no class, `String` says that it is one.
+    // `String` of a plain object says only that it is an object.
     return (Object.prototype.toString.call(err) === '[object Object]' && JSON.stringify(err)) || String(err);
   } catch {
     return 'something was thrown that is no text';

@@ -152,7 +152,7 @@ export const plans: Record<string, Plan> = {
   },
   'POST /groups': { body: () => ({ name: name() }) },
   'POST /groups/{group_id}/members': { body: ({ at }) => [{ user_id: at.user }] },
-  // Of somebody who is in no group.
+  // A user in no group.
   'DELETE /groups/{group_id}/members/{user_id}': { path: () => ({ user_id: newId() }) },
 
   'DELETE /users/{user_id}/sessions': { path: ({ at }) => ({ user_id: at.user }), fresh: freshUser },
