@@ -1,4 +1,4 @@
-# One image, two commands: the API (the default) and a worker (`node workers/main.ts`), with the memory for new objects that `npm run api` gives.
+# One image, two commands: the API (the default) and a worker (`node workers/main.ts`).
 FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -16,7 +16,7 @@ RUN npm run build:console
 
 FROM node:24-slim
 # The threads that files, DNS and password hashes share, as the npm scripts set them.
-ENV NODE_ENV=production UV_THREADPOOL_SIZE=16
+ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json ./
@@ -33,4 +33,4 @@ EXPOSE 8088
 # 30 s: migrations of a new release run before the first answer.
 HEALTHCHECK --interval=5s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthcheck`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=64", "api/main.ts"]
+CMD ["node", "api/main.ts"]

@@ -2,7 +2,7 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { serviceFlags } from './cli/commands/start.ts';
+import { embeddedSettings } from './shared/childProcesses/nodeSettings.ts';
 
 /**
  * The longest files are in `faults`, and they mostly wait: for a server that is gone, a limit that passes. So they begin early, and beside others,
@@ -58,7 +58,7 @@ export default defineConfig({
     // chDB takes one folder per process. Files that share a service talk to a process of its own.
     pool: 'forks',
     // As the service is started: many files open an embedded Postgres and are over before its optimized code has paid.
-    execArgv: serviceFlags.filter((flag) => flag.includes('wasm')),
+    execArgv: embeddedSettings.flags.filter((flag) => flag.includes('wasm')),
     // More than the cores that CI has: a good part of the files' time is spent waiting.
     maxWorkers: 4,
     sequence: { sequencer: FaultsBesideOthers },

@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, fetch } from 'undici';
-import { serviceEnvironment, serviceFlags } from '../cli/commands/start.ts';
 import { ServiceClient } from '../client/http.ts';
 import { Logger } from '../client/logger.ts';
+import { embeddedSettings } from '../shared/childProcesses/nodeSettings.ts';
 import { newId } from '../shared/identifiers/ids.ts';
 import { percentile } from '../shared/statistics/percentile.ts';
 import { serviceFolder } from '../test/support/serviceProcess.ts';
@@ -223,8 +223,8 @@ async function rawInsert(dataDir: string, rows: number, textIndexes: string) {
 
 /** Starts a script of this folder; it prints one line of JSON when it is ready. */
 async function startChild(script: string, ...args: string[]) {
-  const child = spawn(process.execPath, [...serviceFlags, new URL(script, import.meta.url).pathname, ...args], {
-    env: { ...process.env, ...serviceEnvironment },
+  const child = spawn(process.execPath, [...embeddedSettings.flags, new URL(script, import.meta.url).pathname, ...args], {
+    env: { ...process.env, ...embeddedSettings.environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });

@@ -44,9 +44,8 @@ class Target:
         self.folder, port = data_dir, free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.server = Server(
-            [str(NODE), "--max-semi-space-size=64", "--heap-growing-percent=100", "--v8-pool-size=2", "--always-sparkplug", "--max-inlined-bytecode-size-cumulative=300", "--no-maglev-inlining", "--wasm-tiering-budget=1000000000", "start.ts"],
-            {"NODE_COMPILE_CACHE": str(ROOT / "node_modules/.cache/node"), "UV_THREADPOOL_SIZE": "16", "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "65536",
-             "MALLOC_TRIM_THRESHOLD_": "131072", "HOST": "127.0.0.1", "PORT": str(port), "DATA_DIR": str(data_dir),
+            [str(NODE), "start.ts"],
+            {"HOST": "127.0.0.1", "PORT": str(port), "DATA_DIR": str(data_dir),
              "TEMPORAL_PORT": "0", "TEMPORAL_UI_PORT": "0", "ADMIN_API_KEY": API_KEY, "LOG_LEVEL": "warn",
              **dict.fromkeys(("CLICKHOUSE_URL", "DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS"), "")},
             ROOT, f"{self.url}/healthcheck", f"{data_dir}.log")

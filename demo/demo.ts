@@ -11,10 +11,10 @@ import {
   runExperiment,
   ServiceClient,
 } from '../client/index.ts';
+import { type Service, startService } from '../service.ts';
 import { assertFree } from '../shared/childProcesses/freePort.ts';
 import { runProcess } from '../shared/childProcesses/runProcess.ts';
 import { withoutSettings } from '../shared/config/config.ts';
-import { type Service, startService } from '../start.ts';
 import { figureCell } from './figureCell.ts';
 import { problemsFile } from './problems.ts';
 import { ProgressLine } from './progressLine.ts';

@@ -15,27 +15,8 @@ interface StartOptions {
   dataDir?: string;
 }
 
-/** How Node.js is started for the service: `npm start` says the same, the page of running the service why. */
-export const serviceFlags = [
-  '--max-semi-space-size=64',
-  '--heap-growing-percent=100',
-  '--v8-pool-size=2',
-  '--always-sparkplug',
-  '--max-inlined-bytecode-size-cumulative=300',
-  '--no-maglev-inlining',
-  '--wasm-tiering-budget=1000000000',
-];
-
-/** Variables that must be in the service's environment from its first instruction on. */
-export const serviceEnvironment = {
-  UV_THREADPOOL_SIZE: '16',
-  MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '65536',
-  MALLOC_TRIM_THRESHOLD_: '131072',
-};
-
 /**
- * Runs the service until it ends, in the foreground. It is a process of its own: parts of it read their settings before any code runs.
+ * Runs the service until it ends, in the foreground as a process of its own.
  * @throws CommandError where the service is not installed
  */
 export async function start(terminal: Terminal, { port, dataDir }: StartOptions): Promise<never> {
@@ -44,7 +25,6 @@ export async function start(terminal: Terminal, { port, dataDir }: StartOptions)
     stdio: 'inherit',
     env: {
       ...terminal.environment,
-      ...serviceEnvironment,
       ...(port === undefined ? {} : { PORT: port }),
       ...(dataDir === undefined ? {} : { DATA_DIR: dataDir }),
     },
@@ -64,7 +44,7 @@ export async function start(terminal: Terminal, { port, dataDir }: StartOptions)
 /** Arguments of Node.js. A checkout and the package `assay` have the service beside the command; the package of the command alone looks for `assay`. */
 function serviceProgram(folder: string): string[] {
   const entry = fileURLToPath(besideCommand('start'));
-  if (existsSync(entry)) return [...serviceFlags, entry];
+  if (existsSync(entry)) return [entry];
   try {
     // That package's own command brings the Node.js that the service needs.
     const manifest = createRequire(join(folder, 'package.json')).resolve('assay/package.json');

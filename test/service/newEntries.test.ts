@@ -72,7 +72,7 @@ const exported = async (body: object): Promise<string> =>
 /** The sources of the service, with these columns at the end of the registry, and the provider. */
 async function copyWith(entries: string, copy: string): Promise<void> {
   await mkdir(copy);
-  for (const name of ['start.ts', 'package.json', 'api', 'client', 'shared', 'workers', 'workflows'])
+  for (const name of ['start.ts', 'service.ts', 'package.json', 'api', 'client', 'shared', 'workers', 'workflows'])
     await cp(join(ROOT, name), join(copy, name), { recursive: true });
   await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   const registry = join(copy, 'shared/columns/standard.ts');

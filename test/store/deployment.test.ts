@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { serviceEnvironment, serviceFlags } from '../../cli/commands/start.ts';
 import { readConfig, settingNames } from '../../shared/config/config.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { findProgram } from '../support/serverProcess.ts';
@@ -123,22 +122,14 @@ test('the image holds every folder that its two commands import from', async () 
   expect(folders).toEqual(['api', 'client', 'console', 'shared', 'workers', 'workflows']);
 });
 
-test('the embedded service is started by tests and benchmarks as npm starts it', async () => {
-  const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
-  const environment = Object.entries(serviceEnvironment).map(([name, value]) => `${name}=${value}`);
-  for (const [name, program] of [
-    ['start', 'start.ts'],
-    ['demo', 'demo/demo.ts'],
-  ] as const)
-    expect(scripts[name]).toContain(` ${[...environment, 'exec node', ...serviceFlags, program].join(' ')}`);
-});
-
-test('the image starts Node as the npm scripts do', async () => {
+test('every way to start the service leads through the entry that has its settings', async () => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
   const [image, compose] = [await read('Dockerfile'), await read('docker-compose.yml')];
-  for (const name of ['api', 'worker'])
-    expect(scripts[name]).toMatch(/^UV_THREADPOOL_SIZE=16 exec node --max-semi-space-size=64 /);
-  expect(image).toMatch(/^ENV .*\bUV_THREADPOOL_SIZE=16$/m);
-  expect(image).toContain('CMD ["node", "--max-semi-space-size=64", "api/main.ts"]');
-  expect(compose).toContain('command: [node, --max-semi-space-size=64, workers/main.ts]');
+  const entries = { start: 'start.ts', demo: 'demo/main.ts', api: 'api/main.ts', worker: 'workers/main.ts' };
+  for (const [name, entry] of Object.entries(entries)) {
+    expect(scripts[name]).toBe(`exec node ${entry}`);
+    expect(await read(entry)).toContain('\napplyNodeSettings(');
+  }
+  expect(image).toContain('CMD ["node", "api/main.ts"]');
+  expect(compose).toContain('command: [node, workers/main.ts]');
 });

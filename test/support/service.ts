@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startService } from '../../start.ts';
+import { startService } from '../../service.ts';
 import { seedPostgres } from './seedPostgres.ts';
 import { API_KEY, runnersIn, type TestService, testServiceAt } from './testService.ts';
 

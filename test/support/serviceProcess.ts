@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { serviceEnvironment, serviceFlags } from '../../cli/commands/start.ts';
 import { ownPort } from './ownPort.ts';
 import { seedPostgres } from './seedPostgres.ts';
 import { API_KEY } from './testService.ts';
@@ -49,13 +48,11 @@ export async function serviceFolder(
     ...extra,
   };
   const begin = (by: 'node' | 'npm') => {
-    const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...serviceFlags, join(root, 'start.ts')]];
+    const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [join(root, 'start.ts')]];
     const child = spawn(program, args, {
       cwd: root,
       env: {
         ...process.env,
-        NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
-        ...serviceEnvironment,
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

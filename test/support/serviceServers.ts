@@ -66,7 +66,6 @@ export async function startServiceServers(
     ADMIN_API_KEY: API_KEY,
     ADMIN_EMAIL: 'admin@example.com',
     ADMIN_PASSWORD: 'Eight-characters-1',
-    UV_THREADPOOL_SIZE: '16',
     ...extra,
   };
   const parts: ServicePart[] = [];

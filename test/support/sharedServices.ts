@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TestProject } from 'vitest/node';
-import { serviceEnvironment, serviceFlags } from '../../cli/commands/start.ts';
+import { embeddedSettings } from '../../shared/childProcesses/nodeSettings.ts';
 import type { ServiceAddresses } from './testService.ts';
 
 /** A service that no file takes for so long is ended: an idle service takes 0.7 GB of memory and 2 % of a core. */
@@ -82,8 +82,8 @@ export async function setup({ config, provide }: TestProject): Promise<() => Pro
 }
 
 function start(environment: Partial<NodeJS.ProcessEnv>): Shared {
-  const child = spawn(process.execPath, [...serviceFlags, join(import.meta.dirname, 'service.process.ts')], {
-    env: { ...process.env, ...environment, ...serviceEnvironment },
+  const child = spawn(process.execPath, [...embeddedSettings.flags, join(import.meta.dirname, 'service.process.ts')], {
+    env: { ...process.env, ...environment, ...embeddedSettings.environment },
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true, // Ctrl-C at a terminal ends Vitest, and with it the standard input by which this ends
   });

