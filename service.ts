@@ -93,7 +93,7 @@ export async function startService(
         for (const warning of stores.warnings) say(warning);
         return { stores, secretKeys: secretKeysOf(config.SECRET_KEYS, config.DATA_DIR) };
       } catch (err) {
-        storesFailed.abort(err); // whoever has to correct something does not wait for Temporal's download
+        storesFailed.abort(err); // the message must not wait for Temporal's download
         throw err;
       }
     };

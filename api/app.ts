@@ -59,7 +59,7 @@ export function createApp({
     // Clients call every route with and without the prefix, and a base URL may itself end in it.
     request.url = request.url.replace(/^(?:\/v2)+(?=\/|\?|$)/, '') || '/';
     if (!request.url.startsWith('/')) request.url = `/${request.url}`;
-    if (request.path !== '/healthcheck') checkHost(request); // whoever probes may know the address alone
+    if (request.path !== '/healthcheck') checkHost(request); // a probe may know the address alone
     next();
   });
   app.use(consoleFiles(), ...console);

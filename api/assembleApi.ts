@@ -53,7 +53,7 @@ export interface ApiSurroundings {
   checkReplies?: boolean;
 }
 
-/** Milliseconds between two looks at runs and their workflows: whoever terminates one in Temporal's own pages sees the run end within this time. */
+/** Milliseconds between two looks at runs and their workflows: a user who terminates one in Temporal's own pages sees the run end within this time. */
 const RECONCILE_RUNS_MS = 10_000;
 /** Milliseconds between two looks at what Temporal knows of us. */
 const PREPARE_MS = 30_000;

@@ -254,7 +254,7 @@ const callMs = (index: number, slowShare: number): number =>
 
 /**
  * Seconds of the best schedule: each call begins the moment a lane is free. Which calls are slow the endpoint decides by their order, so no order of
- * the rows is better, and whoever leaves a lane idle only begins the rest later. `work`: the calls' time over the lanes, which leaves out that the
+ * the rows is better, and an idle lane only delays the rest. `work`: the calls' time over the lanes, which leaves out that the
  * last slow calls end alone.
  */
 function bestSeconds(rows: number, slowShare: number): { best: number; work: number } {

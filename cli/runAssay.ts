@@ -39,7 +39,7 @@ export async function runAssay(
     process.on(signal, () => stop({ signal, count: ++own[signal] }));
   process.on('message', stop);
   process.on('disconnect', () => stop({ signal: 'SIGHUP', count: 1 })); // the process above was killed
-  // A reader that has seen enough, as `head` has, is no error to tell anybody of.
+  // A reader that has seen enough, as `head` has, is no error to report.
   const onBroken = (err: NodeJS.ErrnoException) => {
     if (err.code === 'EPIPE') process.exit(exitCodes.brokenPipe);
     process.stderr.write(`${fileError(err, 'the output').message}\n`);

@@ -24,7 +24,7 @@ const variables = {
   build: 'CI_JOB_URL CIRCLE_BUILD_URL BUILDKITE_BUILD_URL BUILD_URL',
 };
 
-/** Which code runs, and where: `commit`, `branch`, `dirty` and `build`, as far as git and the variables of CI systems tell. Never rejects. */
+/** Which code runs, and where: `commit`, `branch`, `dirty` and `build`, as far as git and the variables of CI systems have them. Never rejects. */
 export async function buildTags(): Promise<Record<string, string>> {
   const environment = processVariables();
   const first = (names: string) =>

@@ -28,7 +28,7 @@ export function withAggregates(experiment: ExperimentResponse): Experiment {
     counts: counts?.[name] ?? null,
   });
   const aggregates = Object.fromEntries([...keys].flatMap((key) => (named.has(key) ? [] : [[key, figuresOf(key)]])));
-  // By the id as before, without a second entry for whoever goes through them.
+  // By the id as before, but not enumerable, so that a loop meets each metric once.
   for (const [name, id] of Object.entries(ids)) Object.defineProperty(aggregates, id, { value: aggregates[name] });
   return { ...experiment, aggregates };
 }

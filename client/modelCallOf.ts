@@ -3,7 +3,7 @@ import type { SpanFields } from './spans.ts';
 type Tree = Record<string, unknown>;
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null;
-/** The AI SDK's models tell the parts of a count, beside its `total`. */
+/** The AI SDK's models list the parts of a count beside its `total`. */
 const numberIn = (usage: Tree, names: readonly string[]): number | undefined =>
   names
     .map((name) => (isTree(usage[name]) ? usage[name].total : usage[name]))

@@ -103,7 +103,7 @@ export async function startWorker(
     stop: async () => {
       ending.abort();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await ended; // whoever watches `finished` hears of what went wrong
+      await ended; // it never rejects: errors reach the caller that waits for `finished`
     },
   };
 }

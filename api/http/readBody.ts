@@ -13,7 +13,7 @@ import type { FormReader } from './readForm.ts';
 
 /**
  * How a request body arrives. `json` also takes JSON sent with another content type, and nothing where the body is optional. `records` is JSON of any
- * depth: whoever reads it goes through it without recursion, so that one record that nests too deep does not cost the others.
+ * depth: its readers go through it without recursion, so that one record that nests too deep does not cost the others.
  */
 export type BodyKind = 'json' | 'records' | 'urlencoded' | 'multipart' | 'bytes';
 
@@ -97,7 +97,7 @@ function textOf(pieces: readonly Buffer[], size: number): string {
 
 /**
  * Lets the sender of a body that was not wanted read the answer: closing while it sends would reset the connection under it, and on a busy machine it
- * sends for long. Whoever stops sending, or does not come to an end within twelve looks, which is a minute, is cut off.
+ * sends for long. It cuts off a sender that pauses, or that has not ended within twelve looks, which is a minute.
  */
 export function discardRest(request: IncomingMessage, response: ServerResponse, lingerMs = LINGER_MS): void {
   if (request.complete) return;

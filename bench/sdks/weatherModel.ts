@@ -27,7 +27,7 @@ interface Turn {
 
 /**
  * A model that asks for the weather by the tool it was given, and answers when it has it. It speaks OpenAI's chat completions and responses, whole and
- * streamed; whoever wants an answer by a tool `final_answer`, gets it so.
+ * streamed, and by a tool `final_answer` where the request has one.
  */
 export const answersWeather: Answer = ({ path, body }: ReceivedRequest, response) => {
   const turn = turnOf(body);

@@ -31,7 +31,7 @@ export interface GateOptions extends WatchOptions {
   output?: string;
 }
 
-/** Ends with a status of its own where quality has dropped, and with another where the rows do not tell. */
+/** Ends with a status of its own where quality has dropped, and with another where the rows do not decide. */
 export async function gate(terminal: Terminal, words: string, options: GateOptions): Promise<ExitCode> {
   const format = options.format ?? (options.output === undefined ? 'text' : gateFormatOf(options.output));
   const { pick, tag, name } = baselineOf(options);

@@ -72,7 +72,7 @@ function endOf(token: string): string {
   return new Date(payload.exp * 1_000).toISOString();
 }
 
-/** A login that the next command would not use surprises whoever has just made it. */
+/** Warns of a login that the next command would not use. */
 async function remarkWhatWins(terminal: Terminal, apiUrl: string): Promise<void> {
   const local = await findLocalService(terminal);
   const now = await findService(terminal, undefined);

@@ -21,7 +21,7 @@ export const exitCodes = {
   allRowsFailed: 9,
   /** The gate: quality has dropped. */
   gateFailed: 10,
-  /** The gate: too few rows to tell. */
+  /** The gate: too few rows to decide. */
   notEnoughRows: 11,
   /** The gate: there is no such baseline yet, say no run of the series that is approved. */
   noBaseline: 12,

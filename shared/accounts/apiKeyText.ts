@@ -23,7 +23,7 @@ export function isMistypedApiKey(text: string): boolean {
 /** Returns the hash by which a key is stored and looked up. */
 export const apiKeyHash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** How a key is shown after its creation: enough to tell it from others, too little to help a guess. */
+/** Returns a key as it is shown after its creation: enough to recognize it, too little to help a guess. */
 export const truncatedApiKey = (text: string): string => `${text.slice(0, PREFIX.length + 2)}...${text.slice(-4)}`;
 
 const checksum = (body: string): string => base62(BigInt(crc32(body)), CHECKSUM_LENGTH);

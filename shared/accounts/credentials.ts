@@ -22,7 +22,7 @@ export interface PageSession {
   pageToken: string;
 }
 
-/** Where a login comes from, to tell its user's sessions apart. */
+/** The origin of a login, by which users distinguish their sessions. */
 export interface LoginClient {
   address: string;
   userAgent: string | null;

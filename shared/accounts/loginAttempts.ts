@@ -26,7 +26,7 @@ export interface LoginAttempts {
 /**
  * A caller that fails is slowed down, never locked out. Attempts beyond the free ones must wait: 2 s after the first, twice as long after each further one, a
  * minute at most. The count of an account from all addresses makes no one wait: it takes free attempts away from addresses that fail on it, so the
- * first attempt of an address is always made, and whoever knows the password is let in whatever others try elsewhere.
+ * first attempt of an address is always made, and a user who knows the password gets in whatever others try elsewhere.
  */
 export const loginLimits = {
   /** Free failures of an account from one address; `pairFreeUnderAttack` while the account has had more than `accountFree` from anywhere. */

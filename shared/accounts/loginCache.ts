@@ -1,5 +1,5 @@
 /**
- * Remembers that a password was verified. Keys are keyed hashes: they tell nothing about the password. It never fails: a cache that cannot
+ * Remembers that a password was verified. Keys are keyed hashes, which reveal nothing about the password. It never fails: a cache that cannot
  * be reached remembers nothing, which costs one Argon2 per login.
  */
 export interface LoginCache {

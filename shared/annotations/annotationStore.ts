@@ -28,7 +28,7 @@ export interface Queue {
   annotated: Record<string, number>;
   /** Fraction of the records on which every template has a rating; null while there is nothing to rate. */
   overallProgress: number | null;
-  /** The role of whoever asked; undefined for one who is no user of the queue. */
+  /** The caller's role; undefined for a caller who is no user of the queue. */
   membership: ProjectRole | undefined;
 }
 
@@ -136,7 +136,7 @@ export interface AnnotationQueueStore {
   /** False, and nothing changed, unless `ordering` names every template of the queue once. */
   orderTemplates(queueId: string, ordering: readonly string[]): Promise<boolean>;
 
-  /** Keeps an export for whoever has its id, until it expires. */
+  /** Keeps an export, which its id alone opens, until it expires. */
   insertExport(link: ExportLink & { id: string; queueId: string; expiresAt: string }): Promise<void>;
   findExport(queueId: string, exportId: string): Promise<ExportLink | undefined>;
 }

@@ -13,7 +13,7 @@ const LEFT_BY_ONE = 1 / 4;
 
 /**
  * Bounds the bytes that requests hold in this process, and shares them between owners (accounts, projects). An owner may hold as much as is left free
- * after it took: alone half of all, two of them a third each. So whoever comes later always finds room, however much the others ask for. The only
+ * after it took: alone half of all, two of them a third each. So an owner that comes later always finds room, however much the others ask for. The only
  * request of its owners may be larger: it must leave a quarter free. A request is taken at any size while nothing else is held. Semaphores of
  * libraries let in by a count and make the others wait; this one refuses at once, and by what each owner holds.
  */

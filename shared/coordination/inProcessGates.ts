@@ -245,7 +245,7 @@ class FairKeys {
   }
 }
 
-/** Longer timers than this overflow; whoever wakes early looks and waits again. */
+/** Longer timers than this overflow; a waiter that wakes early looks and waits again. */
 const LONGEST_TIMER_MS = 3_600_000;
 
 /** Waiters that the rate holds back may come several at once, which costs no pace. */

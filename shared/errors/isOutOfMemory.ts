@@ -1,6 +1,6 @@
 /**
- * Returns whether the process got no memory for a buffer: a body, what it unpacks to, or rows on their way to the store. Whoever reads input and takes what
- * is thrown for a fault of that input asks here first.
+ * Returns whether the process got no memory for a buffer: a body, its unpacked form, or rows on their way to the store. Code that blames its input for
+ * an error asks here first.
  */
 export function isOutOfMemory(err: unknown): boolean {
   const { code, message } = (err ?? {}) as { code?: unknown; message?: unknown };

@@ -20,7 +20,7 @@ export interface CreateDeps extends LaunchDeps {
 
 /**
  * Creates an experiment, and with `trigger` starts its run. What refuses the run takes the experiment back, so that nothing half-made stays.
- * Names need not be unique: ids tell experiments apart. A creation repeated with its key gives the first one's experiment, and starts its run
+ * Names need not be unique: ids identify experiments. A creation repeated with its key gives the first one's experiment, and starts its run
  * where a crash came between.
  * @throws ServiceError `ExperimentGroupNotFound`; `NotFound` for an unknown dataset, version or template; `Conflict` when the key came with
  * another request; RequestInvalid for an unknown metric; what `requestRun` refuses.

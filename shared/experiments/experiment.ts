@@ -139,6 +139,6 @@ export interface ExperimentRow extends Omit<SourceRow, 'ordinal'> {
   trial: number;
 }
 
-/** Id of the job that is a run's, or of the one that is its metric's. It follows from the run, so that whoever asks for it gets the same one. */
+/** Id of the job that is a run's, or of the one that is its metric's. It follows from the run, so that all callers get the same one. */
 export const jobIdOf = (run: Pick<ExperimentRun, 'experimentId' | 'workflowNumber'>, scorerId?: string): string =>
   derivedId('job', run.experimentId, String(run.workflowNumber), ...(scorerId === undefined ? [] : [scorerId]));

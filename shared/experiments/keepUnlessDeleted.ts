@@ -14,8 +14,8 @@ export type KeepUnlessDeleted = <T>(
 ) => Promise<T>;
 
 /**
- * Rows in flight may end after their experiment was deleted. A deletion takes the metadata first and the records then: whoever finds the metadata
- * gone after a write deletes once more, and whoever still finds it has written before the deletion of the records began.
+ * Rows in flight may end after their experiment was deleted. A deletion takes the metadata first and the records then: a writer that finds the
+ * metadata gone after its write deletes once more, and one that still finds it has written before the deletion of the records began.
  * @throws ServiceError from the returned function: `NotFound` when the experiment is gone, `Unavailable` when that cannot be found out (the write can
  * be repeated). Every other error is that of the write.
  */

@@ -115,7 +115,7 @@ export interface Experiments {
   aggregatesNow(experimentId: string, failedRows: FailedRows | undefined): Promise<ExperimentAggregates | undefined>;
   /** Stores the aggregates of an experiment anew, unless a run of it goes on: that one stores them when it ends. */
   sumUpAtRest(experiment: RunRef): Promise<void>;
-  /** Has the aggregates computed anew soon, whoever dies meanwhile: values of records were stored that no run of ours has asked for. */
+  /** Has the aggregates computed anew soon, even when this process dies: values of records were stored that no run of ours has asked for. */
   renewAggregates(experiment: RunRef): Promise<void>;
   /** Takes over how the figures of an experiment are made, and computes them anew. */
   changeFigures(experiment: RunRef, change: FigureSettings): Promise<void>;

@@ -148,7 +148,7 @@ export function progressFractions({ metricIds, tallies }: FractionDeps): Progres
 
 /**
  * The fraction that clients poll: 1 only when the run has ended and its aggregates are stored. An experiment without a run of its own is fed by
- * plain ingest: its records against its dataset's rows tell how far it is.
+ * plain ingest: the share of its dataset's rows with a record is its progress.
  */
 function progressFraction(
   experiment: Pick<Experiment, 'state' | 'rowCount' | 'datasetRowCount'>,

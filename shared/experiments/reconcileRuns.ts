@@ -16,7 +16,7 @@ const TERMINATED_GRACE_MS = 3_000;
 export interface ReconcileDeps extends StartDeps {
   /** The aggregates of what is recorded. */
   settle(run: ExperimentRun): Promise<unknown>;
-  /** Notifies whoever waits for the run that its state has changed. */
+  /** Notifies the callers that wait for the run that its state has changed. */
   notify(experimentId: string): void;
 }
 

@@ -9,7 +9,7 @@ const MAX_CHARACTERS = 16_000_000;
 const PAGE_CHARACTERS = 8_000_000;
 
 /**
- * Rows that were read lately, kept for whoever asks next: a row is offered to the caller's process, leased to it, recorded and scored within seconds,
+ * Keeps rows that were read lately for the next reader: a row is offered to the caller's process, leased to it, recorded and scored within seconds,
  * and each of them asks for it. What a run's rows are never changes. A page of which a row is missing is read whole.
  */
 export function rememberedRows(source: RowReader, maxCharacters = MAX_CHARACTERS): RowReader {

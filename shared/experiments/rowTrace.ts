@@ -84,7 +84,7 @@ export function rowTrace(
 /** Characters of a path. In a longer one an id replaces the upper part: a tree of 100,000 levels would have 10 GB of paths. */
 const MAX_PATH = 4_000;
 
-/** Span ids by path in the tree: whoever ran the row, and however often, the third child of the first span has one id. */
+/** Derives span ids from the path in the tree: the third child of the first span has the same id in every process and attempt. */
 function withDerivedIds(
   spans: readonly unknown[],
   experimentId: string,

@@ -27,7 +27,7 @@ export interface SumDeps extends ByCodeDeps {
 const noTrials: TrialFigures = { rows: 0, mean: null, spread: null, agreement: 1, deviation: null };
 
 /**
- * Sums up every metric of what an experiment holds, the callers' own ones included, whoever has recorded it, and counts what the figures are made of.
+ * Sums up every metric of an experiment's records, the callers' own metrics and records included, and counts what the figures are made of.
  * Every figure of an experiment that is shown anywhere was made here, or of other rows in the same way by `metricFigures`.
  */
 export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<ExperimentAggregates> {

@@ -16,7 +16,7 @@ export interface RowDeadline {
   signal: AbortSignal;
   /** Gets the milliseconds of work of a row whose runner did not end it in time. */
   onLate(workedMs: number): void;
-  /** Milliseconds beyond the limit: runners hold the limit themselves as a rule, and tell more of a row than is known here. */
+  /** Milliseconds beyond the limit: most runners keep the limit themselves, and say more about the row than this function can. */
   graceMs?: number;
   /** Milliseconds that a runner has to end a row that is given up. */
   leaveMs?: number;

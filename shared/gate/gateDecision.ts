@@ -21,7 +21,7 @@ const isBelow = (value: number, limit: number): boolean => limit - value > ROUND
 
 /**
  * Returns whether a metric is worse by more than is allowed. It is where all differences that fit the rows are beyond the allowed one, and it is not where
- * none of them is; else the rows do not tell.
+ * none of them is; else the rows do not decide.
  * @param maxDrop largest allowed change for the worse, 0 or more
  */
 export function decideDrop(

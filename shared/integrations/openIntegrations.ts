@@ -7,7 +7,7 @@ import { type KeyRing, openKeyRing } from './secrets.ts';
 export interface Integrations {
   store: IntegrationStore;
   keyRing: KeyRing;
-  /** The way of every request to an address that users name. Closed by whoever opened this. */
+  /** The way of every request to an address that users name. The opener of this closes it. */
   outbound: OutboundGuard;
   /** Opens the sealed secrets of an integration. @throws ServiceError `SecretUnreadable` */
   openSecrets(integration: Integration): Secrets;

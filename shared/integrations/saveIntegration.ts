@@ -28,8 +28,8 @@ const wireName: Record<SecretField, string> = {
 
 /**
  * Creates or replaces the custom integration `name`. A secret that is left out stays as it is stored, unless the endpoint, the token URL, the
- * key's header name or the authentication type changes: then it must be given again, or whoever may edit an integration could have its stored
- * key sent to an address of their own.
+ * key's header name or the authentication type changes: then the caller must send it again, or a user who may edit an integration could have
+ * its stored key sent to an address of their own.
  * @throws RequestInvalid
  */
 export async function saveCustomIntegration(

@@ -1,3 +1,3 @@
-/** Why a metric has no value where what it needs is not there; what would mend it is known to whoever knows the rows. */
+/** Reasons why a metric has no value: a part of the record or the row is missing. */
 export const NO_REFERENCE = 'the row has no reference output';
 export const NOTHING_RETRIEVED = 'nothing was retrieved';

@@ -41,7 +41,7 @@ export interface LimitedCall {
   confirm?: (() => Promise<void>) | undefined;
   /** True when a failure is to be followed by one more try at once, which is not counted. */
   again?: (failure: AttemptFailure) => boolean;
-  /** False when the answer has begun to reach whoever asked: there is no further try then. */
+  /** False when the answer has begun to reach the caller: there is no further try then. */
   mayRepeat?: (() => boolean) | undefined;
   /** Gets every try as it ends. */
   attempts: Attempt[];

@@ -145,8 +145,8 @@ const settledEndings =
 const kept: ReadonlySet<Meaning | undefined> = new Set<Meaning>(['kind', 'session', 'user', 'tags', 'metadata', 'parameters']);
 
 /**
- * The names with a prefix that nothing is made of but an entry of the metadata: whoever meant more by them can see it. A name without one is an
- * application's own.
+ * Returns the prefixed names that became a mere entry of the metadata, so that the sender can see that they mean nothing more here. A name without a
+ * prefix is the application's own.
  */
 export function unknownNames(names: readonly string[]): ReadonlySet<string> {
   const parts = new Set(ownNamesIn(names).metadata.map(([name]) => name));

@@ -16,7 +16,7 @@ export class OutboundRefused extends Error {
 export interface OutboundRules {
   /** `OUTBOUND_ALLOW`: host, host:port or CIDR. Lifts the ban on private ranges, never the one on link-local metadata addresses. */
   allow: readonly string[];
-  /** True for the embedded service on a loopback HOST that no proxy makes public: whoever reaches it is on this machine already. */
+  /** True for the embedded service on a loopback HOST that no proxy makes public: its callers are on this machine already. */
   allowLoopback: boolean;
   /** Name resolution; tests give their own to rebind names. */
   lookup?: typeof systemLookup;

@@ -21,7 +21,7 @@ export interface Prices {
 
 /** A price that was set in another process counts after this time, in milliseconds. */
 const FRESH_MS = 5_000;
-/** Milliseconds before the end of that time in which whoever asks has prices read anew without waiting for them. */
+/** Milliseconds before the end of that time in which a request has prices read anew without waiting for them. */
 const RENEWED_MS = 1_000;
 
 /** Opens the prices of model calls: those that integrations set, else those of the list. */

@@ -110,7 +110,7 @@ export const bedrock = tokenProvider({
   models,
   hosting: {
     modelsOf: 'aws_bedrock',
-    // The profiles first: whoever names some wants those.
+    // The profiles first: an integration that names some wants those.
     deployments: ({ inference_profiles }) => [
       ...inference_profiles.map(({ model, profile }) => ({ alias: model, model, deployment: profile })),
       ...ownNames

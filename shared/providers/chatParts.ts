@@ -119,7 +119,7 @@ function inlineOr(url: string): InlineFile | undefined {
 const mediaTypeOf = (name: string | undefined): string =>
   name?.toLowerCase().endsWith('.txt') ? 'text/plain' : 'application/pdf';
 
-/** A field of a request that a protocol has no word for, as an endpoint would refuse it: whoever may leave it out tries again without it. */
+/** A field of a request that a protocol has no word for, as an endpoint would refuse it: a call that may leave it out tries again without it. */
 export const unsayable = (field: string, message: string): AttemptFailure =>
   new AttemptFailure('http_error', message, { retry: false, status: 400, refusedParameters: [field] });
 

@@ -38,7 +38,7 @@ export class ComingCompletion {
     this.#heard = heard;
   }
 
-  /** True when a piece was heard: what is sent to whoever listens cannot be taken back. */
+  /** True when a listener got a piece, which cannot be taken back. */
   hasBegun = false;
 
   /** True when it came in pieces: an endpoint may answer whole all the same. */

@@ -9,7 +9,7 @@ export interface TokenReply {
 }
 
 /**
- * Sends a form to whoever gives credentials for calls.
+ * Sends a form to the server that issues credentials for calls.
  * @param who names it in failures
  * @throws AttemptFailure
  */

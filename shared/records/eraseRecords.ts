@@ -104,8 +104,8 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
 
     async erase(run, keys, confirm) {
       const noted: Erasure[] = [];
-      // All are noted before the first goes: whoever carries them out after a crash finds them without what they hung below. The first of them, what the
-      // others hang below, is noted last: should a crash come before, the deletion finds it again.
+      // All are noted before the first goes: the process that carries them out after a crash finds them without their parents. The first of them, the
+      // parent of the others, is noted last: should a crash come before, the deletion finds it again.
       for (let left = keys.length; left > 0; left -= KEYS_PER_NOTE) {
         await confirm();
         noted.push(await notes.add(run, keys.slice(Math.max(0, left - KEYS_PER_NOTE), left)));

@@ -17,7 +17,7 @@ interface UnderWay {
 export class ErasuresUnderWay {
   readonly #byRun = new Map<string, Set<UnderWay>>();
 
-  /** @param carriedOut may reject: whoever comes next finishes the erasure by its note */
+  /** @param carriedOut may reject: the next write or sweep finishes the erasure by its note */
   add(erasure: Erasure, carriedOut: Promise<void>): void {
     const name = lockOf(erasure.run);
     const ofRun = this.#byRun.get(name) ?? new Set();

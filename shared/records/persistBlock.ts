@@ -33,7 +33,7 @@ export async function persistBlock(block: Block, confirm: () => Promise<void>, o
 export const isTransient = (err: unknown): boolean =>
   err instanceof ServiceError && (err.code === 'Unavailable' || err.code === 'QueryTooExpensive');
 
-/** A statement of ours that is too expensive is no fault of whoever logs: the store is short of memory or time. */
+/** A statement of ours that is too expensive is no fault of the client that logs: the store is short of memory or time. */
 export const asUnavailable = (err: unknown): unknown =>
   err instanceof ServiceError && err.code === 'QueryTooExpensive'
     ? new ServiceError('Unavailable', 'the record store is overloaded; send this request again later', {

@@ -58,7 +58,7 @@ export const metricsNow = async (
   modelAlias: string | null,
 ): Promise<EnabledMetric[]> => (await freezeAll(judgeOf, metrics, modelAlias)).map(thawMetric);
 
-/** Returns what the run's workflow computes. The first to ask freezes it; whoever asks later gets the same. */
+/** Returns what the run's workflow computes. The first caller freezes it; later ones get the same. */
 export async function metricsOfWorkflow(
   {
     frozen,

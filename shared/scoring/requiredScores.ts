@@ -10,8 +10,8 @@ import type { Scoring, ValueWriter, WriterDeps } from './valueWriter.ts';
 const MAX_KEPT = 5_000;
 
 /**
- * The values of a metric that others require are computed once in a pass, whoever asks first; one that stands, of the same version of the metric and not
- * older than the record, is not computed again.
+ * Computes each value of a metric that others require once in a pass. A stored value of the same version of the metric that is not older than the
+ * record is not computed again.
  */
 export class RequiredScores {
   readonly #deps: Pick<WriterDeps, 'rollUpReads' | 'untilStored'>;

@@ -1,6 +1,6 @@
 /**
- * P-values adjusted for how many there are, by the step-down method of Holm (1979): whoever calls all differences with an adjusted p below 0.05 real is
- * wrong about any of them in at most 5 of 100 such families. In the order given.
+ * P-values adjusted for how many there are, by the step-down method of Holm (1979): a reader who takes all differences with an adjusted p below 0.05 for
+ * real is wrong about any of them in at most 5 of 100 such families. In the order given.
  */
 export function holm(pValues: readonly number[]): number[] {
   const order = pValues.map((_, index) => index).sort((one, other) => (pValues[one] as number) - (pValues[other] as number));

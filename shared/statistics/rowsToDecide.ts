@@ -1,9 +1,9 @@
 import { normalQuantile } from './normal.ts';
 
 /**
- * How many pairs would tell on which side of a limit the difference is, if the difference and its spread stayed as they are. Of n pairs the interval
+ * How many pairs would show on which side of a limit the difference is, if the difference and its spread stayed as they are. Of n pairs the interval
  * reaches about z(1 - alpha/2) s / sqrt(n) to each side, and it lies on one side of the limit once that is no more than the distance d from the
- * difference to the limit: n = (z s / d)^2. Always more than the pairs that did not tell. Null where nothing can be said: of a difference that is
+ * difference to the limit: n = (z s / d)^2. Always more than the pairs that did not suffice. Null where nothing can be said: of a difference that is
  * the limit itself, and of a single pair.
  * @param deviation of the differences
  * @param level of the interval

@@ -40,7 +40,7 @@ const MAX_SERIES = 2_000;
 /**
  * Opens the metrics of a process. Each has its own: nothing is registered globally.
  *
- * Counters whose label values are all known begin at 0, so that the first failure is an increase to whoever watches them.
+ * Counters whose label values are all known begin at 0, so that monitoring sees the first failure as an increase.
  */
 export function openTelemetry(): ProcessTelemetry {
   const reader = new PullReader({ cardinalitySelector: () => MAX_SERIES });

@@ -117,7 +117,7 @@ describe('examples', () => {
     folder = await mkdtemp(join(tmpdir(), 'assay-readme-'));
     dataDir = join(folder, '.assay');
     for (const name of ['client', 'node_modules']) await symlink(join(root, name), join(folder, name));
-    // The command is on the PATH of whoever has installed it.
+    // An installation puts the command on the PATH.
     await mkdir(join(folder, 'bin'));
     await symlink(join(root, 'bin/assay.js'), join(folder, 'bin/assay'));
     const port = await ownPort();

@@ -138,7 +138,7 @@ test('an experiment row: the higher attempt stands, its strays go, and a late lo
   await logTraces(service.writer, run, row('second', [shared]), { attempt: 10_001 });
   await logTraces(service.writer, run, row('zombie', [shared, onlyFirst]), { attempt: 10_000 });
   expect(await tidy()).toBe(1);
-  // The clean-up runs once: whoever comes after it must leave nothing, neither under known ids nor under new ones.
+  // The clean-up runs once: a write after it must leave nothing, neither under known ids nor under new ones.
   await logTraces(service.writer, run, row('zombie', [shared, onlyFirst, newId()]), { attempt: 10_000 });
   const { body } = await get(`/traces/${id}`);
   expect(body).toMatchObject({ output: 'second', error_message: '', is_complete: true, metrics: { numeric_match: 1 } });

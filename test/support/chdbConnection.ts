@@ -11,7 +11,7 @@ type Query = Parameters<Connection['query']>[0];
 /**
  * The embedded engine as a connection of `@clickhouse/client`, so that the same cases run against it and against a server:
  * `createClient({ connection: chdbConnection(engine) })`.
- * `close` of the client leaves the engine open; whoever opened it closes it.
+ * `close` of the client leaves the engine open; the code that opened it closes it.
  */
 export function chdbConnection(engine: ChdbEngine): Connection {
   return {

@@ -122,7 +122,7 @@ interface Victim {
   restart(): Promise<void>;
 }
 
-/** As whoever keeps a process running would: a start that fails, since a server is away, is tried again. */
+/** Acts as a supervisor: it tries a start again that fails because a server is away. */
 function partVictim(part: ServicePart): Victim {
   return {
     async kill() {

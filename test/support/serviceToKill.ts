@@ -16,7 +16,7 @@ export function serviceToKill() {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return {
-    /** Where a file of this name is, for what modules tell tests. */
+    /** Returns the path of a file that modules write for tests. */
     file: (name: string) => join(folder, name),
     module: (name: string, source: string) => writeFile(join(folder, 'runners', `${name}.mjs`), source),
     /** It ends with the test, at the latest. */

@@ -4,7 +4,7 @@ import { deleteIntegration, listIntegrations } from '../../client/index.ts';
 import { type ServiceAddresses, type TestService, testServiceAt } from './testService.ts';
 
 /**
- * A service that other files have used, or will: whoever needs a setting, an empty organization or a crash starts one by `startTestService`. It runs as a
+ * A service that other files have used, or will: a test that needs a setting, an empty organization or a crash calls `startTestService`. It runs as a
  * process of its own; to dispose of it gives it back, without integrations. All else that belongs to the organization stays, so a file gives it names
  * that no other has.
  */

@@ -103,7 +103,7 @@ async function addressesFrom(output: Readable): Promise<ServiceAddresses> {
 function end(one: Shared): void {
   clearTimeout(one.idle);
   one.ended ??= endOf(one.process);
-  one.ended.catch(() => {}); // whoever waits for it at the end of the run hears of it
+  one.ended.catch(() => {}); // the end of the run awaits it, too, and gets the error
 }
 
 async function endOf(child: ChildProcess): Promise<void> {

@@ -5,7 +5,7 @@ import { lowerPriority } from '../../shared/childProcesses/lowerPriority.ts';
 import type { Neighbour, Scale, WorstThing } from './worstThings.ts';
 
 /**
- * Prepares a thing in a process of its own with a lower priority than the service's, since whoever does it sits on another machine: the time that it takes
+ * Prepares a thing in a process of its own with a lower priority than the service's, since the caller would sit on another machine: the time that it takes
  * to send and read is not taken from the service or from the other callers.
  * @returns what does it for some milliseconds, and gives the statuses of what was answered (0 without an answer)
  */

@@ -10,8 +10,8 @@ const imported = (names: Iterable<string>): string =>
   [...names].map((name) => `import type { ${name} } from './${fileOf(name)}';\n`).join('');
 
 /**
- * The declarations of the client by file name. Whoever installs the package has neither the schemas of the service nor zod, so each type that comes
- * from there is written out.
+ * Returns the declarations of the client by file name. The package contains neither the schemas of the service nor zod, so each type that comes from
+ * there is written out.
  */
 export function clientDeclarations(root: string): Map<string, string> {
   const folder = join(root, 'client');

@@ -78,7 +78,7 @@ export function bytesText(bytes: number): string {
   return bytes < 1e9 ? `${Number((bytes / 1e6).toPrecision(3))} MB` : `${Number((bytes / 1e9).toPrecision(3))} GB`;
 }
 
-/** A number to as many places as tell values apart at a glance. */
+/** A number to as many places as distinguish values at a glance. */
 export const numberText = (value: number | bigint): string =>
   typeof value === 'bigint' || Number.isInteger(value) ? counts.format(value) : String(Number(value.toPrecision(4)));
 

@@ -106,7 +106,7 @@ export async function run(column: string, projectId: string, request: CallReques
   } catch (error) {
     if (stopping.signal.aborted) change({ state: 'stopped' });
     else if (error instanceof SignedOut) {
-      // Nothing was called. Whoever signs in again finds the page as it was.
+      // Nothing was called. A user who signs in again finds the page as it was.
       if (isOwn()) set(column, before && isUnderWay(before) ? { ...before, state: 'stopped' } : before);
     } else change({ state: 'failed', error: calls.get(column)?.started ? new Error(BROKEN, { cause: error }) : error });
   }

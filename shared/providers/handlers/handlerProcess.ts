@@ -121,7 +121,7 @@ export class HandlerProcess implements Life {
         this.died(false);
       });
     });
-    this.ready.then(() => this.rest()).catch(() => undefined); // of a process that ends later, whoever has a call in it hears
+    this.ready.then(() => this.rest()).catch(() => undefined); // a process that ends later rejects its calls
     this.send({ type: 'load', path, className, initKwargs: JSON.stringify(initKwargs) });
   }
 

@@ -94,7 +94,7 @@ export class HungStatements {
     this.limits = limits;
     this.#cancel = cancel;
     const { promise, reject } = Promise.withResolvers<never>();
-    promise.catch(() => undefined); // whoever runs the process listens; a test need not
+    promise.catch(() => undefined); // the process listens; a test need not
     this.tooMany = promise;
     this.#giveUp = reject;
     process.on('exit', this.#onExit);

@@ -4,7 +4,7 @@ import type { RedisConnection } from './connect.ts';
 
 const CHANNEL = 'assay:notices';
 
-/** Notices between processes. One that is lost costs a look's pause: whoever waits looks again by itself. */
+/** Notices between processes. A lost one costs the pause between two looks: a waiting process looks again by itself. */
 export async function redisNotices(redis: RedisConnection): Promise<Notices> {
   const local = inProcessNotices();
   await redis.subscribe(CHANNEL, (experimentId) => local.notify(experimentId));

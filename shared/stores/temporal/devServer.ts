@@ -101,7 +101,7 @@ const RESTART_MAX_MS = 5_000;
 const MAX_LOG_BYTES = 10_000_000;
 const LOG_TAIL_LINES = 15;
 
-/** Names the process of the server and the one that owns it, so that a start after a crash can tell its own former server from any other process. */
+/** Names the process of the server and the one that owns it, so that a start after a crash can distinguish its own former server from any other process. */
 const State = z.object({
   server: z.object({ pid: z.number(), startedAt: z.string(), command: z.string() }),
   owner: z.object({ pid: z.number(), startedAt: z.string() }),
@@ -258,7 +258,7 @@ async function untilReady(address: string, namespace: string, gone: Promise<stri
         if (missing.length === 0 || Date.now() - answeredAt > REGISTERED_MS) return undefined;
         throw new Error(`the search attributes ${missing.join(', ')} are not registered`);
       } catch (cause) {
-        if (over) return undefined; // whoever waits has heard of it from `gone`
+        if (over) return undefined; // the caller has the answer of `gone`
         if (Date.now() > deadline) {
           throw new ServiceError('Unavailable', `Temporal's server at ${address} did not answer within ${READY_MS / 1_000} s`, {
             cause,

@@ -4,7 +4,7 @@ import { type QueueName, queueNames, taskQueues } from '../../config/taskQueues.
 const PATIENCE_MS = 2_000;
 /** `TASK_QUEUE_TYPE_ACTIVITY` of temporal.api.enums.v1. */
 const ACTIVITIES = 2;
-/** A poll is answered after a minute at the latest: whoever has not polled for longer is gone. */
+/** The server answers a poll after a minute at the latest: a worker that has not polled for longer is gone. */
 const POLLER_GONE_MS = 70_000;
 
 /** Worker processes that take activities of a queue, as Temporal knows them. */

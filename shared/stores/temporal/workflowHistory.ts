@@ -7,7 +7,7 @@ const FAILING_FROM = 3;
 /** Seconds after which a task that no worker has taken is worth a word. */
 const UNTAKEN_SECONDS = 60;
 
-/** Why an execution ended, in the words of whoever ended it; null where none were given. */
+/** Returns the reason that an execution ended with; null where its end has none. */
 export async function endReason(client: Client, workflowId: string, runId: string): Promise<string | null> {
   const [last] = await lastEvents(client, workflowId, runId, 1);
   const said =

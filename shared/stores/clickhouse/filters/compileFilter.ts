@@ -203,7 +203,7 @@ const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f
 const hasValue = (value: string): string => `isNotNull(${value})`;
 const any = (conditions: string[]): string => (conditions.length > 0 ? `(${conditions.join(' OR ')})` : 'false');
 
-/** The tables that tell, by their order, when the records with an id were made. */
+/** Tables ordered by an id, which have the times of its records. */
 const keyTableOf: Readonly<Record<string, string>> = { id: keysBy.id, trace_id: keysBy.trace_id };
 const readsKeys = ({ type, operator, column_id }: ColumnLeaf): boolean =>
   type === 'id' && (operator === 'eq' || operator === 'one_of') && column_id in keyTableOf;

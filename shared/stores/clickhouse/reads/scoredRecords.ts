@@ -14,7 +14,7 @@ import type { ClickHouse } from '../clickHouse.ts';
 import { textBytes } from '../tables/shortColumnsCache.ts';
 import { keysBy } from '../tables/tables.ts';
 
-/** The keys tell when the records were made, which is what the record table is ordered by. */
+/** The keys have the times of the records, by which the record table is ordered. */
 const byKeys = (column: keyof typeof keysBy) =>
   `(created_at, id) IN (SELECT created_at, id FROM ${keysBy[column]} WHERE ${IN_RUN} AND ${column} IN {ids:Array(UUID)})`;
 

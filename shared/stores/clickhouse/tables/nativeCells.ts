@@ -216,7 +216,7 @@ const numbers: Record<string, NumberForm> = {
     width: 8,
     write(to, value) {
       if (typeof value !== 'number') throw doesNotFit('a number');
-      to.addDouble(value + 0); // -0 is 0, as everywhere else in JSON; the engine's sets and orders tell them apart
+      to.addDouble(value + 0); // -0 is 0, as everywhere else in JSON; the engine's sets and orders keep them apart
     },
   },
   DateTime64: { width: 8, write: addTime },

@@ -16,7 +16,7 @@ import { tracesWithUsageSql } from '../tables/usageSql.ts';
 type RunOf = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
 
 const scope = (run: RunOf) => ({ project: run.projectId, run: run.experimentId });
-/** The keys tell when the records were made, which is what the record table is ordered by. */
+/** The keys have the times of the records, by which the record table is ordered. */
 const BY_IDS = `(created_at, id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})`;
 
 const ERROR_LENGTH = 300;
