@@ -345,11 +345,14 @@ describeConsole('the playground', (open) => {
     await state(1, 'Finished');
     await state(2, 'Finished');
     await page.getByLabel('city').fill('Bergen');
-    await page.context().request.post(`${service.url}/pages/logout`);
-    await page.route('**/playground_calls', (route) => route.fulfill({ status: 401, json: { detail: 'the token has ended' } }));
+    // Ended before the click, another question of the page may lead to the sign-in first.
+    await page.route('**/playground_calls', async (route) => {
+      await page.context().request.post(`${service.url}/pages/logout`);
+      await route.fulfill({ status: 401, json: { detail: 'the token has ended' } });
+    });
     await button('Run').click();
     await page.getByRole('heading', { name: 'Sign in to Assay' }).waitFor();
-    await page.unroute('**/playground_calls');
+    await page.unrouteAll({ behavior: 'wait' });
     await pages.signInOn(page, { key: service.apiKey });
     await model(1).getByText('In Norway').waitFor();
     await state(2, 'Finished, before the last change');
