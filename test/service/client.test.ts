@@ -336,6 +336,7 @@ describe('a function over rows', () => {
   test('a run that is paused and resumed goes on at once, with the rows that waited in this process', async () => {
     const ran: string[] = [];
     const warned: string[] = [];
+    const isPaused = Promise.withResolvers<void>();
     const client = new ServiceClient({
       apiUrl: service.url,
       apiKey: service.apiKey,
@@ -357,13 +358,14 @@ describe('a function over rows', () => {
       },
       function: async (input: string) => {
         ran.push(input);
-        await sleep(1_200);
+        if (ran.length > 2) await isPaused.promise;
         return input;
       },
     });
     await vi.waitFor(() => expect(ran.length > 2 && id).toBeTruthy(), { timeout: 60_000 });
     await steer('pause');
     await vi.waitFor(() => expect(warned.join()).toContain('paused'), { timeout: 60_000 });
+    isPaused.resolve();
     expect(ran.length).toBeLessThan(16);
     await steer('resume');
     const { progress } = await run;
