@@ -49,7 +49,14 @@ const BucketSettings = z
 
 const isClaude = (model: string): boolean => model.startsWith('claude-');
 
+/**
+ * True of a model whose maker is part of its name, such as `meta/llama-4-maverick-17b-128e-instruct-maas`. All of these are asked at one endpoint, by
+ * OpenAI's chat protocol: https://cloud.google.com/vertex-ai/generative-ai/docs/maas/call-open-model-apis
+ */
+const isOfMaker = (model: string): boolean => model.includes('/');
+
 function pathOf(model: string): string[] {
+  if (isOfMaker(model)) return ['endpoints', 'openapi', 'chat', 'completions'];
   // A tuned model is asked at the endpoint that it is deployed to, which has a number.
   if (/^\d+$/.test(model)) return ['endpoints', model];
   // Google parts a snapshot from its model by an @, Anthropic by a dash. The first models of version 4 have no second number there.
@@ -58,7 +65,7 @@ function pathOf(model: string): string[] {
   return ['publishers', 'google', 'models', model];
 }
 
-/** Models of Google and Anthropic in a project of the user's: https://cloud.google.com/vertex-ai/generative-ai/docs */
+/** Models of Google, Anthropic and other makers in a project of the user's: https://cloud.google.com/vertex-ai/generative-ai/docs */
 export const vertexAi = tokenProvider({
   name: 'vertex_ai',
   label: 'Vertex AI',
@@ -118,6 +125,7 @@ export const vertexAi = tokenProvider({
       endpoint: base,
       addressOf(model, _settings, isStreamed) {
         const url = new URL(modelPath(base, ['v1', 'projects', project_id, 'locations', location, ...pathOf(model)]));
+        if (isOfMaker(model)) return url.href;
         if (isClaude(model)) {
           url.pathname = url.pathname.replace('%40', '@');
           url.pathname += isStreamed ? ':streamRawPredict' : ':rawPredict';
@@ -128,9 +136,9 @@ export const vertexAi = tokenProvider({
         return url.href;
       },
       authentication: keyed(token_uri, SCOPE, token),
-      // Claude fetches nothing.
-      bucketOf: (model) => (isClaude(model) ? undefined : (files ?? undefined)),
-      protocolOf: (model) => (isClaude(model) ? anthropicOnVertex : gemini),
+      // Gemini alone fetches files.
+      bucketOf: (model) => (isClaude(model) || isOfMaker(model) ? undefined : (files ?? undefined)),
+      protocolOf: (model) => (isOfMaker(model) ? undefined : isClaude(model) ? anthropicOnVertex : gemini),
       ...{ headers: {}, contextHeaders: {}, handler: null, fileLimits: fileLimitsOf(multi_modal_config) },
     };
   },

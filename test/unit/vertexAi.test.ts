@@ -6,7 +6,7 @@ import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/o
 import type { AnswerPiece } from '../../shared/providers/chatMessage.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
 import { connectedProvider, modelCallerOver } from '../support/modelCallers.ts';
-import { cutOff, fails, type ModelEndpoint, sends, startModelEndpoint, streams } from '../support/modelEndpoint.ts';
+import { cutOff, fails, type ModelEndpoint, says, sends, startModelEndpoint, streams } from '../support/modelEndpoint.ts';
 import { serviceAccount, serviceAccountPublicKey } from '../support/serviceAccountKey.ts';
 
 let guard: OutboundGuard;
@@ -73,6 +73,26 @@ describe('where and as whom it is asked', () => {
       scope: 'https://www.googleapis.com/auth/cloud-platform',
     });
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(3_600);
+  });
+
+  test("models of other makers are asked at one endpoint, by OpenAI's chat protocol", async () => {
+    const model = 'meta/llama-4-maverick-17b-128e-instruct-maas';
+    endpoint.next(says('four', { usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 } }));
+    const settings = { temperature: 0.5, max_tokens: 20, stop_sequences: ['x'] };
+    const answer = await complete({ modelAlias: `vertex_ai/${model}`, settings });
+    expect(answer).toMatchObject({ text: 'four', inputTokens: 12, outputTokens: 3 });
+    const [request] = endpoint.requests;
+    expect(request?.path).toBe('/v1/projects/p-1/locations/global/endpoints/openapi/chat/completions');
+    expect(request?.headers.authorization).toBe('Bearer ya29.x');
+    expect(request?.body).toEqual({ model, messages: [user('two and two?')], temperature: 0.5, max_tokens: 20, stop: ['x'] });
+
+    const pieces: AnswerPiece[] = [];
+    endpoint.next(
+      streams(...['fo', 'ur'].map((content) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`)),
+    );
+    const stream = { piece: (piece: AnswerPiece) => void pieces.push(piece), brokenOff() {} };
+    expect(await complete({ modelAlias: `vertex_ai/${model}`, stream })).toMatchObject({ text: 'four' });
+    expect(pieces.map(({ text }) => text)).toEqual(['fo', 'ur']);
   });
 
   test('a token that has ended early is asked for again', async () => {
