@@ -46,8 +46,7 @@ export const annotationExportRoutes = (deps: AnnotationExportDeps): Endpoint[] =
     method: 'post',
     path: `${path}/url`,
     summary: 'A link to an export of records of an annotation queue',
-    description:
-      'Whoever has the link reads the export for an hour, without credentials, as long as the caller may see the queue.',
+    description: 'The link alone reads the export for an hour, without credentials, as long as the caller may see the queue.',
     tag,
     access,
     params: QueueParams,

@@ -24,7 +24,7 @@ export const playgroundRoutes = ({ playground, calls, gate, stopping }: Playgrou
     path: '/projects/{project_id}/playground_calls',
     summary: 'Call a model with a prompt, and read the answer while it is written',
     description:
-      'What can be refused before anything is paid is: variables without a value, unknown models. Else the answer is a stream of server-sent events: `started`, any number of `delta`, and `completed` or `failed` as the last one, with comments between them. Whoever closes the connection cancels the call. Every call is recorded in the log stream `playground`, what came of one that was cancelled as well. An account has at most five calls at a time, and a project what its `playground_limits` say.',
+      'The service refuses variables without a value and unknown models before the call. Else the answer is a stream of server-sent events: `started`, any number of `delta`, and `completed` or `failed` as the last one, with comments between them. A caller that closes the connection cancels the call. Every call is recorded in the log stream `playground`, also one that was cancelled. An account has at most five calls at a time, and a project what its `playground_limits` say.',
     tag: 'Prompts',
     access,
     params: ProjectParams,

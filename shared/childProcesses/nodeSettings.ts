@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from './childEnvironment.ts';
 
-/** What Node.js, V8 and the C library read before a program's first line. */
+/** Settings that Node.js, V8 and the C library read before a program's first line. */
 export interface NodeSettings {
   flags: readonly string[];
   environment: Readonly<Record<string, string>>;

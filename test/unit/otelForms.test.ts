@@ -171,7 +171,7 @@ const forms: Case[] = [
   },
 ];
 
-/** What a message says beside its content: each is in the record. */
+/** Parts of messages beside their content: each is in the record. */
 const besideContents: Case[] = [
   {
     name: 'what is spoken',
@@ -250,7 +250,7 @@ const besideContents: Case[] = [
 ];
 
 const someDocuments = { 'gen_ai.output.messages': '[{"content":"Paris","metadata":{}}]' };
-/** What a span calls itself counts more than its documents and its database. */
+/** A kind that a span states counts more than its documents and its database. */
 const namesOfThemselves: Case[] = [
   ...(
     [
