@@ -6,7 +6,17 @@ import { createOutboundGuard, type OutboundGuard } from '../../shared/outbound/o
 import type { AnswerPiece } from '../../shared/providers/chatMessage.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
 import { connectedProvider, modelCallerOver } from '../support/modelCallers.ts';
-import { cutOff, fails, type ModelEndpoint, says, sends, startModelEndpoint, streams } from '../support/modelEndpoint.ts';
+import {
+  cutOff,
+  endOfPieces,
+  fails,
+  type ModelEndpoint,
+  pieceOf,
+  says,
+  sends,
+  startModelEndpoint,
+  streams,
+} from '../support/modelEndpoint.ts';
 import { serviceAccount, serviceAccountPublicKey } from '../support/serviceAccountKey.ts';
 
 let guard: OutboundGuard;
@@ -87,12 +97,10 @@ describe('where and as whom it is asked', () => {
     expect(request?.body).toEqual({ model, messages: [user('two and two?')], temperature: 0.5, max_tokens: 20, stop: ['x'] });
 
     const pieces: AnswerPiece[] = [];
-    endpoint.next(
-      streams(...['fo', 'ur'].map((content) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`)),
-    );
+    endpoint.next(streams(pieceOf({ content: 'fo' }), pieceOf({ content: 'ur' }), endOfPieces));
     const stream = { piece: (piece: AnswerPiece) => void pieces.push(piece), brokenOff() {} };
     expect(await complete({ modelAlias: `vertex_ai/${model}`, stream })).toMatchObject({ text: 'four' });
-    expect(pieces.map(({ text }) => text)).toEqual(['fo', 'ur']);
+    expect(pieces.flatMap(({ text }) => text || [])).toEqual(['fo', 'ur']);
   });
 
   test('a token that has ended early is asked for again', async () => {
