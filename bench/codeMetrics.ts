@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { otherUser } from '../shared/childProcesses/codeIsolation.ts';
 import { createCodeSandbox } from '../shared/codeMetrics/codeSandbox.ts';
-import { recordForCode } from '../shared/codeMetrics/recordForCode.ts';
 import { interpreters } from '../shared/codeMetrics/sandboxProcess.ts';
+import { recordForCode } from '../shared/scorers/recordForCode.ts';
 import { scoredRecord } from '../test/support/scoredRecord.ts';
 
 const CODE = 'def scorer_fn(*, step_object, **kwargs) -> int:\n    return len(step_object.output)\n';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Caller } from '../../shared/accounts/permissions.ts';
+import { selectionToWire } from '../../shared/datasets/rowSelection.ts';
 import type { CallEstimate, EstimateDeps, EstimatedRun, RunEstimate } from '../../shared/experiments/estimateRun.ts';
-import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import { EstimateReply, EstimateRequest } from '../../shared/wire/experimentEstimate.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../http/route.ts';

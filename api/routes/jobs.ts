@@ -9,7 +9,7 @@ import {
   type JobViewDeps,
   jobsOfRun,
   mustBeStartable,
-} from '../../shared/experiments/jobs.ts';
+} from '../../shared/jobs/jobs.ts';
 import type { ScoredRun } from '../../shared/scoring/scoring.ts';
 import {
   CreateJobRequest,

@@ -1,10 +1,10 @@
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
 import { type DatasetDeps, foundVersion } from '../../shared/datasets/createDataset.ts';
+import type { SourceRow } from '../../shared/datasets/experimentRow.ts';
 import { toExperimentRow } from '../../shared/datasets/experimentRow.ts';
 import { datasetRowStore } from '../../shared/datasets/rowStore.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
-import type { SourceRow } from '../../shared/experiments/experiment.ts';
 import { namedRun, type RunIds, type RunRef, runNotFound } from '../../shared/projects/runs.ts';
 import { findKeys } from '../../shared/records/searchRecords.ts';
 import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';

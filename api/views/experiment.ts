@@ -1,9 +1,9 @@
 import { runPermissions } from '../../shared/accounts/permissions.ts';
+import { selectionToWire } from '../../shared/datasets/rowSelection.ts';
 import type { ExperimentAggregates } from '../../shared/experiments/aggregates.ts';
 import type { MetricBuckets } from '../../shared/experiments/metricBuckets.ts';
 import { isScorerId, type MetricName, underBothKeys, underNames } from '../../shared/experiments/metricNames.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
-import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import { usageBody } from '../../shared/experiments/runUsage.ts';
 import type { MetricAggregates } from '../../shared/metrics/aggregate.ts';
 import { FIGURE_LEVEL } from '../../shared/metrics/figureInterval.ts';

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { limitsBody } from '../../shared/coordination/callLimits.ts';
+import { selectionToWire } from '../../shared/datasets/rowSelection.ts';
 import type { ExperimentRun, Runner } from '../../shared/experiments/experiment.ts';
 import { type FailureCause, secondsLeft } from '../../shared/experiments/followedProgress.ts';
 import type { RunProgressReport } from '../../shared/experiments/progress.ts';
 import { rerunToWire } from '../../shared/experiments/rerun.ts';
-import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import { usageBody } from '../../shared/experiments/runUsage.ts';
 import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
 import type { ProgressReply, RunReply, RunSettingsReply } from '../../shared/wire/experimentRuns.ts';

@@ -4,7 +4,6 @@ import { Respawning } from '../childProcesses/respawning.ts';
 import { parsedOrNothing } from '../json/parseJson.ts';
 import { type CodeLanguage, languageOf } from './codeLanguage.ts';
 import type { ToSandbox } from './messages.ts';
-import type { CodeRecord } from './recordForCode.ts';
 import { SandboxDied, type SandboxLimits, SandboxProcess, type UserIds } from './sandboxProcess.ts';
 
 export interface CodeSandboxOptions extends SandboxLimits {
@@ -37,6 +36,36 @@ const SummedUp = z.object({
 export type AggregatedByCode = z.output<typeof SummedUp> | { error: string };
 const Answer = z.union([z.object({ error: z.string() }), z.object({ fault: z.literal('memory') })]);
 export type CodeScore = z.output<typeof Outcome> | { error: string };
+
+/** A record as the code of a metric gets it: the keys are the names of its attributes there. */
+export interface CodeRecord {
+  /** A record kind: `trace`, `llm` and so on. */
+  type: string;
+  name: string;
+  input: string | null;
+  output: string | null;
+  dataset_input: string | null;
+  dataset_output: string | null;
+  dataset_metadata: Readonly<Record<string, string>>;
+  /** The cells of the dataset row, as far as they are known: its metadata, its `input`, and its reference answer as `output` and as `target`. */
+  dataset_variables: Readonly<Record<string, string>>;
+  user_metadata: Record<string, unknown>;
+  metrics: {
+    duration_ns: number | null;
+    num_input_tokens: number | null;
+    num_output_tokens: number | null;
+    num_total_tokens: number | null;
+  };
+  model: string | null;
+  tools: unknown;
+  error_message: string | null;
+  /** Those below it, at any depth, in order of their start. */
+  spans: CodeRecord[];
+  /** The traces of a session. */
+  traces?: CodeRecord[];
+  /** The values of the metrics that the code requires; of the record that is scored alone. */
+  required_scores?: Readonly<Record<string, number | boolean | string | string[] | boolean[] | null>>;
+}
 
 /** Runs code that users wrote, where it reaches nothing. */
 export interface CodeSandbox {

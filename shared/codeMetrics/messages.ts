@@ -5,7 +5,7 @@ export interface ToSandbox {
   key: string;
   /** Source; absent where the process has it. */
   code?: string;
-  /** A record as {@link recordForCode} makes it, as JSON; absent to look at the code alone. */
+  /** A {@link CodeRecord} as JSON; absent to look at the code alone. */
   record?: string;
   /** Values of the metric as a JSON list, for its `aggregator_fn`. */
   scores?: string;

@@ -1,9 +1,23 @@
-import type { SourceRow } from '../experiments/experiment.ts';
 import { parseJson } from '../json/parseJson.ts';
 import { isBlank } from '../wire/isBlank.ts';
 import { isObject } from '../wire/isObject.ts';
 import { cellText } from './cells.ts';
 import type { Cell, DatasetRow } from './dataset.ts';
+
+/** A row as it is stored, wherever that is. */
+export interface SourceRow {
+  rowId: string;
+  /** Position in the dataset version, or the list of records. */
+  ordinal: number;
+  /** Input of its record: the text of the `input` cell, or where that is empty what its other columns come to. */
+  input: string;
+  /** Text of `output`, else of `ground_truth`. */
+  expected: string | null;
+  metadata: Record<string, string>;
+  generatedOutput: string | null;
+  /** Cells by column name, `input` parsed where it is JSON; a template's variables and a function's argument are taken from them. */
+  variables: Record<string, unknown>;
+}
 
 /** The record fields of a row: `input` and `dataset_input`, `dataset_output`, `dataset_metadata`, and the variables that prompts and runners see. */
 export function toExperimentRow(row: DatasetRow): SourceRow {

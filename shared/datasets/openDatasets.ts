@@ -1,9 +1,4 @@
 import { ServiceError } from '../errors/errors.ts';
-import type { ExperimentRun } from '../experiments/experiment.ts';
-import type { FrozenRowsDeps } from '../experiments/frozenRows.ts';
-import type { RowShape } from '../experiments/prepareRun.ts';
-import type { RerunDeps } from '../experiments/rerun.ts';
-import type { RowReader } from '../experiments/rowLog.ts';
 import { HOUR_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { DatasetDeps } from './createDataset.ts';
 import type { DatasetRow, RowChoice } from './dataset.ts';
@@ -11,7 +6,9 @@ import { toExperimentRow } from './experimentRow.ts';
 import { forgetSelection, purgeUnusedRows } from './purge.ts';
 import { selectedIds, selectedPage } from './readSelectedRows.ts';
 import { positionsOfIds, positionsOfOrdinals } from './rowPositions.ts';
+import type { RowSelection, SelectedRows } from './rowSelection.ts';
 import { datasetRowStore, rowsOfRuns, storeRunRows } from './rowStore.ts';
+import type { RowReader, RowShape, RowsOfRun } from './rowsOfRun.ts';
 import { type ChoosableRows, ordinalListOf, selectRows } from './selectRows.ts';
 
 export interface Datasets {
@@ -20,15 +17,24 @@ export interface Datasets {
   /** The rows of runs, whether they are a dataset's or the run's own. */
   rowsOfRuns: RowReader;
   /** Undefined where a run without a dataset has no rows of its own. @throws ServiceError `NotFound` when its dataset is unknown */
-  shapeOf(run: Pick<ExperimentRun, 'source' | 'experimentId'>): Promise<RowShape | undefined>;
+  shapeOf(run: Pick<RowsOfRun, 'source' | 'experimentId'>): Promise<RowShape | undefined>;
   /** Stores records as the rows of one run. A repeat changes nothing. */
   storeRunRows(runId: string, records: Record<string, unknown>[]): Promise<void>;
   /** Takes back what was stored as the rows of one run. */
   forgetRunRows(runId: string): Promise<void>;
-  selectRows: FrozenRowsDeps['selectRows'];
+  /**
+   * Chooses rows of the run and stores which they are. @param like the run whose rows are taken, for `same_as`
+   * @throws RequestInvalid when it names rows or columns that are not there, or no row fits
+   */
+  selectRows(
+    run: RowsOfRun,
+    selection: RowSelection,
+    like: RowsOfRun | undefined,
+  ): Promise<Pick<SelectedRows, 'storageId' | 'count' | 'of'>>;
   /** Takes back rows that were chosen for no run. */
   forgetSelection(storageId: string): Promise<void>;
-  positionsOf: RerunDeps['positionsOf'];
+  /** Where in its run, among the rows of one trial, rows with these ids or ordinals are; those that are not there are left out. */
+  positionsOf(run: RowsOfRun, by: 'ids' | 'ordinals', named: readonly (string | number)[]): Promise<Map<string | number, number>>;
   jobs: RecurringJob[];
 }
 
@@ -39,7 +45,7 @@ const UNUSED_MS = 24 * HOUR_MS;
 export function openDatasets(deps: DatasetDeps): Datasets {
   const ofDatasets = datasetRowStore(deps);
   const ofRuns = rowsOfRuns(deps);
-  const contentOf = async ({ source, experimentId }: Pick<ExperimentRun, 'source' | 'experimentId'>): Promise<ChoosableRows> => {
+  const contentOf = async ({ source, experimentId }: Pick<RowsOfRun, 'source' | 'experimentId'>): Promise<ChoosableRows> => {
     if (source.kind === 'dataset') {
       const version = await deps.datasets.version(source.datasetId, source.versionIndex);
       if (!version) throw new ServiceError('NotFound', `dataset ${source.datasetId} has no version ${source.versionIndex}`);
@@ -50,7 +56,7 @@ export function openDatasets(deps: DatasetDeps): Datasets {
     return { ...stored, ownerId: stored.storageId, contentId: stored.storageId, keepIds: false };
   };
   /** The rows of a run as a list: of keys, which records of a run have in their order, too. */
-  const listOf = async (run: ExperimentRun): Promise<RowChoice['like']> => {
+  const listOf = async (run: RowsOfRun): Promise<RowChoice['like']> => {
     const by = run.source.kind === 'dataset' ? 'id' : 'ordinal';
     if (!run.selectedRows) return { by, ...(await contentOf(run)) };
     const { storageId } = run.selectedRows;

@@ -1,13 +1,12 @@
-import type { ExperimentRun } from '../experiments/experiment.ts';
-import type { RowReader } from '../experiments/rowLog.ts';
 import type { RowTables } from './dataset.ts';
+import type { RowReader, RowsOfRun } from './rowsOfRun.ts';
 import { ordinalListOf } from './selectRows.ts';
 
 /** Ids of rows that are looked through together. */
 const IDS_AT_ONCE = 10_000;
 
 /** Where rows with these ids are among the rows of a run. */
-export async function positionsOfIds(rows: Pick<RowReader, 'ids'>, run: ExperimentRun, ids: readonly (string | number)[]) {
+export async function positionsOfIds(rows: Pick<RowReader, 'ids'>, run: RowsOfRun, ids: readonly (string | number)[]) {
   const wanted = new Set(ids);
   const positions = new Map<string | number, number>();
   const count = run.rowCount / run.trials;
@@ -21,7 +20,7 @@ export async function positionsOfIds(rows: Pick<RowReader, 'ids'>, run: Experime
 /** Where the rows at these ordinals of the source are among the rows of a run, which may be over some of them. */
 export async function positionsOfOrdinals(
   tables: Pick<RowTables, 'ranges'>,
-  run: ExperimentRun,
+  run: RowsOfRun,
   ordinals: readonly (string | number)[],
 ) {
   const count = run.rowCount / run.trials;

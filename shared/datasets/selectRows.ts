@@ -1,8 +1,8 @@
 import { RequestInvalid } from '../errors/errors.ts';
-import type { RowSelection } from '../experiments/rowSelection.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
 import { columnKey } from './columnKey.ts';
 import type { Column, DatasetStore, RowChoice, RowTables } from './dataset.ts';
+import type { RowSelection } from './rowSelection.ts';
 
 export interface SelectRowsDeps {
   datasets: Pick<DatasetStore, 'noteSelection'>;

@@ -1,5 +1,8 @@
 import { freeTurn } from '../concurrency/freeTurn.ts';
+import type { SourceRow } from '../datasets/experimentRow.ts';
 import { templateVariables } from '../datasets/experimentRow.ts';
+import { digestOf, type RowSelection, type SelectedRows, shownSelection } from '../datasets/rowSelection.ts';
+import type { RowReader } from '../datasets/rowsOfRun.ts';
 import { newId } from '../identifiers/ids.ts';
 import { NotNow, type ScoredRecord } from '../metrics/metric.ts';
 import { scoreRecord } from '../metrics/scoreRecord.ts';
@@ -15,12 +18,10 @@ import { type EnabledMetric, resolveMetrics, withAllRequired } from '../scorers/
 import { scorersForRun } from '../scorers/scorersForRun.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import { chosenDataset, type DatasetLookup } from './create.ts';
-import { defaultRunSettings, type ExperimentRun, type Runner, type SourceRow } from './experiment.ts';
+import { defaultRunSettings, type ExperimentRun, type Runner } from './experiment.ts';
 import type { DatasetVersionRef } from './experimentStore.ts';
 import { comparedRun } from './frozenRows.ts';
 import { checkRunner, type RunChecks } from './prepareRun.ts';
-import type { RowReader } from './rowLog.ts';
-import { digestOf, type RowSelection, type SelectedRows, shownSelection } from './rowSelection.ts';
 
 export interface EstimateDeps {
   datasets: DatasetLookup;

@@ -1,8 +1,9 @@
 import type { CallLimits } from '../coordination/coordination.ts';
+import type { SourceRow } from '../datasets/experimentRow.ts';
+import type { RowsOfRun } from '../datasets/rowsOfRun.ts';
 import { derivedId } from '../identifiers/ids.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
-import type { SelectedRows } from './rowSelection.ts';
 
 /** Scales of the metrics that clients log themselves, by name. */
 export type LoggedMetrics = Readonly<Record<string, MetricScale>>;
@@ -78,12 +79,8 @@ export interface Rerun {
   executions?: number;
 }
 
-/** Where a run's rows come from: a version of a dataset, or a list of records stored for this run only. */
-export type RowSource = { kind: 'dataset'; datasetId: string; versionIndex: number } | { kind: 'run' };
-
 /** An experiment as the run of its rows needs it. */
-export interface ExperimentRun {
-  experimentId: string;
+export interface ExperimentRun extends RowsOfRun {
   projectId: string;
   name: string;
   projectName: string;
@@ -95,7 +92,6 @@ export interface ExperimentRun {
   /** Scales of the metrics that clients log. */
   loggedMetrics: LoggedMetrics;
   failedRows: FailedRows;
-  source: RowSource;
   state: RunState;
   workflowNumber: number;
   /** The first workflow whose rows may have scores of former outputs: since it began, no run has ended that would have computed them. */
@@ -106,27 +102,6 @@ export interface ExperimentRun {
   workflowProblem: string | null;
   rowsToRun: RowsToRun;
   rerun: Rerun | null;
-  /** The rows of its source that it is over; null: all of them. */
-  selectedRows: SelectedRows | null;
-  /** Times that each row is run. */
-  trials: number;
-  /** Executions of rows, each row as often as there are trials. Frozen when the run is requested. */
-  rowCount: number;
-}
-
-/** A row as it is stored, wherever that is. */
-export interface SourceRow {
-  rowId: string;
-  /** Position in the dataset version, or the list of records. */
-  ordinal: number;
-  /** Input of its record: the text of the `input` cell, or where that is empty what its other columns come to. */
-  input: string;
-  /** Text of `output`, else of `ground_truth`. */
-  expected: string | null;
-  metadata: Record<string, string>;
-  generatedOutput: string | null;
-  /** Cells by column name, `input` parsed where it is JSON; a template's variables and a function's argument are taken from them. */
-  variables: Record<string, unknown>;
 }
 
 /** A row as a run executes it: once for each trial. */

@@ -1,4 +1,5 @@
 import type { Page, PageOf } from '../accounts/accountStore.ts';
+import type { RowSelection, SelectedRows } from '../datasets/rowSelection.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { UserInfo } from '../wire/datasets.ts';
 import type { GateStatus } from '../wire/experimentGate.ts';
@@ -7,7 +8,6 @@ import type { MetricScale } from '../wire/metricScale.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import type { ExperimentAggregates } from './aggregates.ts';
 import type { LoggedMetrics, RunState } from './experiment.ts';
-import type { RowSelection, SelectedRows } from './rowSelection.ts';
 
 export interface DatasetVersionRef {
   id: string;

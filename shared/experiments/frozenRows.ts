@@ -1,6 +1,6 @@
+import { digestOf, type RowSelection, type SelectedRows, shownSelection } from '../datasets/rowSelection.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from './experiment.ts';
-import { digestOf, type RowSelection, type SelectedRows, shownSelection } from './rowSelection.ts';
 import type { RunLedger } from './runLedger.ts';
 
 export interface FrozenRowsDeps {

@@ -1,5 +1,5 @@
 import type { ScorerStore } from '../scorers/scorer.ts';
-import { scorerJobRequest } from '../scoring/scorerJob.ts';
+import { scorerJobRequest } from '../scorers/scorerJob.ts';
 import { RUN_JOB, SCORER_JOB } from '../wire/jobs.ts';
 import { type ExperimentRun, jobIdOf } from './experiment.ts';
 import type { Experiment, JobStore } from './experimentStore.ts';

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { withAnnotatedIds } from '../annotations/fullyAnnotated.ts';
 import type { Coordination } from '../coordination/coordination.ts';
+import type { RowReader } from '../datasets/rowsOfRun.ts';
 import type { KeyRing } from '../integrations/secrets.ts';
 import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
@@ -11,7 +12,6 @@ import { deleteStraySpans } from '../records/delete.ts';
 import type { ErasedKey } from '../records/eraseRecords.ts';
 import type { Records } from '../records/openRecords.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
-import type { MarkStore, ScoringStore } from '../scoring/scoring.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
@@ -41,7 +41,7 @@ import { recentTallies } from './recentTallies.ts';
 import { type ReconcileReport, reconcileRuns } from './reconcileRuns.ts';
 import { rememberedRows } from './rememberedRows.ts';
 import type { ProgressOf } from './response.ts';
-import type { RowLog, RowReader, RunRowReader } from './rowLog.ts';
+import type { RowLog, RunRowReader } from './rowLog.ts';
 import { rowsOfTrials } from './rowsOfTrials.ts';
 import { type RunCheckDeps, runChecks } from './runChecks.ts';
 import type { RunLedger } from './runLedger.ts';
@@ -69,8 +69,15 @@ export interface ExperimentsDeps extends Omit<RunCheckDeps, 'experiments' | 'dat
   records: Records;
   expiries: Expiries;
   keyRing: KeyRing;
-  scorings: Pick<ScoringStore, 'marked'>;
-  marks: Pick<MarkStore, 'unmark'>;
+  /** What was asked to be computed again. */
+  scorings: {
+    /** Marked and not ended. */
+    marked(runId: string): Promise<readonly { scorerIds: readonly string[] }[]>;
+  };
+  marks: {
+    /** Takes back what is marked, except for these scorers. */
+    unmark(run: RunRef, exceptScorers: readonly string[]): Promise<void>;
+  };
   /** Reads and writes of the record store. */
   stored: {
     tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]): Promise<RunTally>;

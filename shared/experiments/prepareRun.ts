@@ -1,3 +1,5 @@
+import type { RowSelection } from '../datasets/rowSelection.ts';
+import type { RowShape, RowSource } from '../datasets/rowsOfRun.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { parseJson } from '../json/parseJson.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
@@ -8,7 +10,6 @@ import {
   type FigureSettings,
   isUnderWay,
   type Rerun,
-  type RowSource,
   type Runner,
   type RunSettings,
   runsRows,
@@ -16,7 +17,6 @@ import {
 import type { DatasetVersionRef, Experiment } from './experimentStore.ts';
 import { type FrozenRowsDeps, frozenRows, mustBeFrozen } from './frozenRows.ts';
 import { chosenRerun, mustRunAsked, type RerunDeps, type RowsAsked } from './rerun.ts';
-import type { RowSelection } from './rowSelection.ts';
 import type { DefinitionChange, RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
 
@@ -36,16 +36,6 @@ export interface RunRequest extends FigureSettings {
   change?: Omit<DefinitionChange, 'scorers'> & { metrics?: readonly EnabledMetric[] | undefined };
   /** The workflow number that the experiment had when this was decided on; absent: the one that it has now. */
   after?: number;
-}
-
-/** The rows a run would have: how many, and what a template can name. */
-export interface RowShape {
-  rowCount: number;
-  columnNames: string[];
-  /** Keys of the JSON objects in the `input` column. */
-  inputFields: string[];
-  /** Cells of the rows from this position on, by their columns: `count` of them, or as many as a page holds; none where the rows end. */
-  values(from: number, count: number): Promise<Readonly<Record<string, unknown>>[]>;
 }
 
 /** The checks before a run starts, so that nothing is paid for a run that cannot work. */

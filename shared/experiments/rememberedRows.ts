@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { ExperimentRun, SourceRow } from './experiment.ts';
+import type { SourceRow } from '../datasets/experimentRow.ts';
+import type { RowReader, RowsOfRun } from '../datasets/rowsOfRun.ts';
 import { rowBytes } from './rowBytes.ts';
-import type { RowReader } from './rowLog.ts';
 
 /** Characters of all rows that are kept: some 5,000 rows of 3 KB. */
 const MAX_CHARACTERS = 16_000_000;
@@ -42,7 +42,7 @@ export function rememberedRows(source: RowReader, maxCharacters = MAX_CHARACTERS
   };
 }
 
-const sourceOf = ({ source, experimentId, selectedRows }: ExperimentRun): string => {
+const sourceOf = ({ source, experimentId, selectedRows }: RowsOfRun): string => {
   if (selectedRows) return selectedRows.storageId;
   return source.kind === 'dataset' ? `${source.datasetId} ${source.versionIndex}` : experimentId;
 };

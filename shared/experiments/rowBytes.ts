@@ -1,4 +1,4 @@
-import type { SourceRow } from './experiment.ts';
+import type { SourceRow } from '../datasets/experimentRow.ts';
 import type { GivenResult } from './recordableResult.ts';
 
 /** Bytes of a value that is no text: its number and its place. */

@@ -1,14 +1,6 @@
 import type { ExperimentTrace } from '../records/ingest.ts';
-import type { ExperimentRow, ExperimentRun, SourceRow } from './experiment.ts';
+import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import type { OrdinalRange } from './workflow.ts';
-
-/** The rows that a run is over, whatever they come from. */
-export interface RowReader {
-  /** The rows [from, to), in order: as many of them as a page holds, which is bounded by bytes, and at least the first. None where they end. */
-  page(run: ExperimentRun, from: number, to: number): Promise<SourceRow[]>;
-  /** Ids of the rows [from, to), in order, all of them. */
-  ids(run: ExperimentRun, from: number, to: number): Promise<string[]>;
-}
 
 /** Reads the rows that a run executes, by ordinal. */
 export interface RunRowReader {

@@ -1,5 +1,6 @@
+import type { RowReader } from '../datasets/rowsOfRun.ts';
 import type { ExperimentRun } from './experiment.ts';
-import type { RowReader, RunRowReader } from './rowLog.ts';
+import type { RunRowReader } from './rowLog.ts';
 import { rowTraceId } from './rowTrace.ts';
 import type { RunLedger } from './runLedger.ts';
 

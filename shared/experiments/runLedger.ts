@@ -1,7 +1,7 @@
+import type { RowSelection, SelectedRows } from '../datasets/rowSelection.ts';
 import type { ScorerConfig, SegmentFilter } from '../wire/scorers.ts';
 import type { ExperimentRun, FigureSettings, Rerun, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
 import type { DatasetVersionRef } from './experimentStore.ts';
-import type { RowSelection, SelectedRows } from './rowSelection.ts';
 import type { OrdinalRange } from './workflow.ts';
 
 /** The parts of an experiment's definition that a start changes. */

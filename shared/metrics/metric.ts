@@ -1,5 +1,4 @@
-import type { CodeScore } from '../codeMetrics/codeSandbox.ts';
-import type { CodeRecord } from '../codeMetrics/recordForCode.ts';
+import type { CodeRecord, CodeScore } from '../codeMetrics/codeSandbox.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { RecordKind } from '../wire/recordKinds.ts';
 import type { MetricNeed, MultimodalCapability, OutputType, RollUpMethod } from '../wire/scorers.ts';

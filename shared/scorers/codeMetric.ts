@@ -1,8 +1,8 @@
 import { type CodeLanguage, languageOf, noValue, scoringFunction } from '../codeMetrics/codeLanguage.ts';
-import { recordForCode } from '../codeMetrics/recordForCode.ts';
 import type { Metric } from '../metrics/metric.ts';
 import type { RecordKind } from '../wire/recordKinds.ts';
 import type { CodeScoreType, OutputType } from '../wire/scorers.ts';
+import { recordForCode } from './recordForCode.ts';
 import type { CodeDefinition, Scorer } from './scorer.ts';
 import { suitedRollUp } from './scorerAsMetric.ts';
 import { scorerScale } from './scorerScale.ts';

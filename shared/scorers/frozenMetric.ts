@@ -100,3 +100,30 @@ export function thawMetric({ version, scorerId, definition }: FrozenMetric): Ena
   );
   return { ...all, version, judgeModel, ...(judgeModels ? { judgeModels } : {}), isJudgedByModelUnderTest };
 }
+
+/** The metrics of one workflow of an experiment. */
+export interface RunMetrics {
+  number: number;
+  metrics: FrozenMetric[];
+  /** Microseconds. */
+  frozenAt: number;
+  /** Microseconds: rows recorded before this were looked at. */
+  lookedTo: number;
+}
+
+/** Where the definitions that values were made by are kept. They go with their run. */
+export interface FrozenMetricStore {
+  /** Keeps these definitions; what is kept under a version already is replaced, as its filters may be others now. */
+  keep(runId: string, metrics: readonly FrozenMetric[]): Promise<void>;
+  find(runId: string, version: string): Promise<FrozenMetric | undefined>;
+  /** Returns the definition of each scorer that was kept last. */
+  newest(runId: string): Promise<FrozenMetric[]>;
+  ofRun(runId: string): Promise<RunMetrics | undefined>;
+  /**
+   * Freezes the metrics of workflow `number`, unless they are frozen or a newer one has begun.
+   * @throws ServiceError `NotFound` when the run was deleted
+   */
+  freeze(runId: string, number: number, metrics: readonly FrozenMetric[], frozenAt: number): Promise<void>;
+  /** Notes that rows recorded before this were looked at for workflow `number`. */
+  looked(runId: string, number: number, lookedTo: number): Promise<void>;
+}

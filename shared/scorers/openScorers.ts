@@ -1,18 +1,19 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
-import type { ExperimentRun } from '../experiments/experiment.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
 import { toxicity } from '../metrics/toxicity.ts';
 import type { MetricDefinitions } from '../records/columnCatalog.ts';
-import type { FrozenMetricStore } from '../scoring/frozenMetrics.ts';
 import type { DefaultJudgeStore } from './defaultJudge.ts';
-import { thawMetric } from './frozenMetric.ts';
+import { type FrozenMetricStore, thawMetric } from './frozenMetric.ts';
 import { labelOf } from './listScorers.ts';
 import { builtinColumns } from './presets.ts';
 import type { EnabledMetric } from './resolveMetrics.ts';
 import { enabledMetricColumns, projectMetricColumns, runScorers, scorerColumns } from './runSettings.ts';
 import type { ScorerStore } from './scorer.ts';
 
-type ExperimentRef = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
+interface ExperimentRef {
+  projectId: string;
+  experimentId: string;
+}
 
 export interface Scorers {
   store: ScorerStore;
@@ -28,7 +29,7 @@ export interface Scorers {
   /** The metrics that the values of an experiment were made by; of one that never ran, those of its settings beside them. */
   scoredMetrics(run: ExperimentRef): Promise<EnabledMetric[]>;
   /** Names of the metrics that the newest workflow of an experiment computes, or will. */
-  metricNames(run: ExperimentRun): Promise<string[]>;
+  metricNames(run: ExperimentRef & { workflowNumber: number }): Promise<string[]>;
 }
 
 /** Scorers, and which metrics runs compute with them. */

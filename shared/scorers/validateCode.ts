@@ -1,12 +1,12 @@
 import { languageOf } from '../codeMetrics/codeLanguage.ts';
 import { type CodeSandbox, OFF } from '../codeMetrics/codeSandbox.ts';
-import { recordForCode } from '../codeMetrics/recordForCode.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { MAX_CODE_BYTES, type ValidateRegisteredScorerResult } from '../wire/codeScorers.ts';
 import { type RecordKind, recordKinds } from '../wire/recordKinds.ts';
 import { type CodeScoreType, NodeType } from '../wire/scorers.ts';
 import { fitted, typeOfValues } from './codeMetric.ts';
+import { recordForCode } from './recordForCode.ts';
 import { recordKind } from './resolveMetrics.ts';
 
 /** A check of code, and what came of it. */

@@ -1,6 +1,7 @@
+import type { SourceRow } from '../datasets/experimentRow.ts';
+import type { RowReader } from '../datasets/rowsOfRun.ts';
 import { ServiceError } from '../errors/errors.ts';
-import type { ExperimentRun, SourceRow } from '../experiments/experiment.ts';
-import type { RowReader } from '../experiments/rowLog.ts';
+import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { asksJudges } from '../scorers/resolveMetrics.ts';
 import { isBlank } from '../wire/isBlank.ts';

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { otherUser } from '../../shared/childProcesses/codeIsolation.ts';
 import { createCodeSandbox } from '../../shared/codeMetrics/codeSandbox.ts';
-import { recordForCode } from '../../shared/codeMetrics/recordForCode.ts';
 import { interpreters } from '../../shared/codeMetrics/sandboxProcess.ts';
+import { recordForCode } from '../../shared/scorers/recordForCode.ts';
 import { scoredRecord } from '../support/scoredRecord.ts';
 
 const starts: unknown[] = [];

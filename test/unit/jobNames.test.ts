@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { mustBeStartable } from '../../shared/experiments/jobs.ts';
+import { mustBeStartable } from '../../shared/jobs/jobs.ts';
 import { otherJobs, startableJobs } from '../../shared/wire/jobs.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 

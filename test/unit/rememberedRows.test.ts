@@ -1,8 +1,8 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import type { ExperimentRun, SourceRow } from '../../shared/experiments/experiment.ts';
+import type { SourceRow } from '../../shared/datasets/experimentRow.ts';
+import type { RowReader, RowsOfRun } from '../../shared/datasets/rowsOfRun.ts';
 import { rememberedRows } from '../../shared/experiments/rememberedRows.ts';
-import type { RowReader } from '../../shared/experiments/rowLog.ts';
 
 const ROWS = 40;
 const CHARACTERS_PER_ROW = 1_000;
@@ -11,9 +11,9 @@ const runOf = (experimentId: string, versionIndex?: number) =>
   ({
     experimentId,
     source: versionIndex === undefined ? { kind: 'run' } : { kind: 'dataset', datasetId: 'set', versionIndex },
-  }) as ExperimentRun;
+  }) as RowsOfRun;
 
-const rowOf = (run: ExperimentRun, ordinal: number): SourceRow => ({
+const rowOf = (run: RowsOfRun, ordinal: number): SourceRow => ({
   rowId: `${run.source.kind === 'dataset' ? run.source.versionIndex : run.experimentId} ${ordinal}`,
   ordinal,
   input: 'x'.repeat(CHARACTERS_PER_ROW / 2),
@@ -26,7 +26,7 @@ const rowOf = (run: ExperimentRun, ordinal: number): SourceRow => ({
 /** Rows of every run, with what was asked of them. */
 function source() {
   const asked: string[] = [];
-  const page = async (run: ExperimentRun, from: number, to: number) => {
+  const page = async (run: RowsOfRun, from: number, to: number) => {
     asked.push(`${run.experimentId} ${from}-${to}`);
     const length = Math.max(0, Math.min(to, ROWS) - from);
     return Array.from({ length }, (_, step) => rowOf(run, from + step));
@@ -56,7 +56,7 @@ describe('rows that are remembered', () => {
   it('are not read again, by whatever part of them is asked for, nor for another run over the same version', async () => {
     const rows = source();
     const remembered = rememberedRows(rows);
-    const [one, , three, four, five] = runs as [ExperimentRun, ExperimentRun, ExperimentRun, ExperimentRun, ExperimentRun];
+    const [one, , three, four, five] = runs as [RowsOfRun, RowsOfRun, RowsOfRun, RowsOfRun, RowsOfRun];
     for (const run of [one, three]) {
       await remembered.page(run, 0, 20);
       await remembered.page(run, 5, 20);
@@ -71,7 +71,7 @@ describe('rows that are remembered', () => {
   it('make room for newer ones', async () => {
     const rows = source();
     const remembered = rememberedRows(rows, 20 * 2 * CHARACTERS_PER_ROW);
-    const [one] = runs as [ExperimentRun];
+    const [one] = runs as [RowsOfRun];
     await remembered.page(one, 0, 20);
     await remembered.page(one, 20, 40);
     await remembered.page(one, 25, 40);

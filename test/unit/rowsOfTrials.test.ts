@@ -1,7 +1,8 @@
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
-import type { ExperimentRow, ExperimentRun, SourceRow } from '../../shared/experiments/experiment.ts';
-import type { RowReader } from '../../shared/experiments/rowLog.ts';
+import type { SourceRow } from '../../shared/datasets/experimentRow.ts';
+import type { RowReader } from '../../shared/datasets/rowsOfRun.ts';
+import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { rowsOfTrials } from '../../shared/experiments/rowsOfTrials.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
 

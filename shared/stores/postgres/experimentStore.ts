@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { inPieces } from '../../concurrency/inPieces.ts';
+import type { SelectedRows } from '../../datasets/rowSelection.ts';
 import type { ExperimentAggregates } from '../../experiments/aggregates.ts';
 import { type LoggedMetrics, runStates } from '../../experiments/experiment.ts';
 import type { BaselinePick, Experiment, ExperimentStore, NewExperiment } from '../../experiments/experimentStore.ts';
-import type { SelectedRows } from '../../experiments/rowSelection.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { GateStatus } from '../../wire/experimentGate.ts';
 import { type MetricScale, noScale } from '../../wire/metricScale.ts';

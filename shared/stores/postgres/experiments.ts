@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RowSelection, SelectedRows } from '../../datasets/rowSelection.ts';
 import {
   defaultRunSettings,
   type ExperimentRun,
@@ -10,7 +11,6 @@ import {
   runStates,
 } from '../../experiments/experiment.ts';
 import { executionsIn, MAX_CHOSEN_READ } from '../../experiments/rerun.ts';
-import type { RowSelection, SelectedRows } from '../../experiments/rowSelection.ts';
 import type { RunLedger } from '../../experiments/runLedger.ts';
 import type { OrdinalRange } from '../../experiments/workflow.ts';
 import { newWorkflowId } from '../../experiments/workflowId.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FrozenMetricStore } from '../../scoring/frozenMetrics.ts';
+import type { FrozenMetricStore } from '../../scorers/frozenMetric.ts';
 import type { Database, Queries } from './database.ts';
 import { missingReference } from './missingReference.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from '../../json/parseJson.ts';
 import { runKinds } from '../../projects/runs.ts';
-import { scorerJobRequest } from '../../scoring/scorerJob.ts';
+import { scorerJobRequest } from '../../scorers/scorerJob.ts';
 import type { MarkedScoring, ScoredRun, ScoringRequest, ScoringStatus, ScoringStore, Selection } from '../../scoring/scoring.ts';
 import { SCORER_JOB } from '../../wire/jobs.ts';
 import type { Database } from './database.ts';

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { chosenDataset, type DatasetLookup, mustHaveTemplate } from '../experiments/create.ts';
+import { type ExperimentRun, hasEnded, type RunState } from '../experiments/experiment.ts';
+import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore } from '../experiments/experimentStore.ts';
+import { type LaunchDeps, launch } from '../experiments/launch.ts';
+import type { DefinedPrompt, RunRequest } from '../experiments/prepareRun.ts';
+import type { ProgressOf } from '../experiments/response.ts';
 import { parseJson } from '../json/parseJson.ts';
 import type { RunCounts } from '../projects/runs.ts';
 import { metricsForRun } from '../scorers/runSettings.ts';
 import type { ScoringState, ScoringStatus, ScoringStore } from '../scoring/scoring.ts';
 import { type CreateJobRequest, type jobStatuses, otherJobs, SCORER_JOB, startableJobs } from '../wire/jobs.ts';
-import { chosenDataset, type DatasetLookup, mustHaveTemplate } from './create.ts';
-import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
-import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore } from './experimentStore.ts';
-import { type LaunchDeps, launch } from './launch.ts';
-import type { DefinedPrompt, RunRequest } from './prepareRun.ts';
-import type { ProgressOf } from './response.ts';
 
 export interface JobDeps extends LaunchDeps {
   experiments: ExperimentStore;

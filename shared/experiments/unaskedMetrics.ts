@@ -1,9 +1,9 @@
-import { isUnderWay } from '../experiments/experiment.ts';
-import type { RunLedger } from '../experiments/runLedger.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { StoredMetric, StoredReads } from '../records/searchRecords.ts';
-import { builtinById } from './presets.ts';
-import type { ScorerStore } from './scorer.ts';
+import { builtinById } from '../scorers/presets.ts';
+import type { ScorerStore } from '../scorers/scorer.ts';
+import { isUnderWay } from './experiment.ts';
+import type { RunLedger } from './runLedger.ts';
 
 type MetricResults = StoredReads['metricResults'];
 
