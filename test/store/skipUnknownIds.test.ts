@@ -9,8 +9,9 @@ import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { skipUnknownIds } from '../../shared/stores/clickhouse/embedded/skipUnknownIds.ts';
+import { readRecords } from '../../shared/stores/clickhouse/reads/recordsByKey.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
-import { clickhouseRecordStore, readRecords } from '../../shared/stores/clickhouse/writes/recordStore.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 
 let dataDir: string;
 let clickhouse: ClickHouse;

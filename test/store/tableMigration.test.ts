@@ -5,9 +5,10 @@ import type { StoredRecord } from '../../shared/records/record.ts';
 import type { RecordChange } from '../../shared/records/recordChange.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { findKeys } from '../../shared/records/searchRecords.ts';
+import { readRecords } from '../../shared/stores/clickhouse/reads/recordsByKey.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables/tables.ts';
 import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/writes/datasetRows.ts';
-import { clickhouseRecordStore, readRecords } from '../../shared/stores/clickhouse/writes/recordStore.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/writes/recordStore.ts';
 import { recordKinds } from '../../shared/wire/recordKinds.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 

@@ -4,7 +4,7 @@ import type { RunRef } from '../../../projects/runs.ts';
 import type { NewKey, RecordStore } from '../../../records/recordStore.ts';
 import { IN_RUN, runParams } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
-import { newMembers } from '../writes/newMembers.ts';
+import { newMembers } from '../tables/newMembers.ts';
 import { IdFilter } from './idFilter.ts';
 import { type TraceChange, traceChangesOf } from './writtenTraces.ts';
 

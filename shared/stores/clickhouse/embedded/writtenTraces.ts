@@ -3,8 +3,8 @@ import { WITHOUT_COST } from '../../../columns/systemMetrics.ts';
 import type { RunRef } from '../../../projects/runs.ts';
 import { countedOf, usageOf } from '../../../records/countedUsage.ts';
 import type { NewKey } from '../../../records/recordStore.ts';
+import { isStoredSpan } from '../tables/newMembers.ts';
 import type { TraceFigures } from '../tables/usageSql.ts';
-import { isStoredSpan } from '../writes/newMembers.ts';
 import { concerns, type Deletes } from './writtenRuns.ts';
 
 /** Spans of all traces that are kept, some 300 bytes each, and of one trace. */

@@ -2,9 +2,10 @@ import type { RunRef } from '../../../projects/runs.ts';
 import { type RecordReader, type SpanKey, type SpanRecords, subtree } from '../../../records/read.ts';
 import { IN_RUN, runParams, timeOfColumn } from '../binder.ts';
 import { type ClickHouse, ONE_THREAD } from '../clickHouse.ts';
+import { keyColumns, toKey } from '../tables/keyRow.ts';
 import { recordRows } from '../tables/recordRow.ts';
 import { keysBy, LEFT } from '../tables/tables.ts';
-import { keyColumns, readRecords, toKey } from '../writes/recordStore.ts';
+import { readRecords } from './recordsByKey.ts';
 
 /** Single reads over the record and key tables. */
 export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {

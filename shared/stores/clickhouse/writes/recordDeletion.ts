@@ -7,8 +7,8 @@ import type { DeletedRecordDeps } from '../../../records/withoutDeletedRecords.t
 import { IN_RUN, runParams, timeOfColumn, timeParam } from '../binder.ts';
 import type { ClickHouse } from '../clickHouse.ts';
 import { inChunks } from '../inChunks.ts';
+import { keyColumns, toKey } from '../tables/keyRow.ts';
 import { isPending, keysBy } from '../tables/tables.ts';
-import { keyColumns, toKey } from './recordStore.ts';
 
 const TIMES = "{times:Array(DateTime64(6, 'UTC'))}";
 const IDS = '{ids:Array(UUID)}';

@@ -1,25 +1,17 @@
 import { newId } from '../../../identifiers/ids.ts';
-import type { RunRef } from '../../../projects/runs.ts';
 import { usageOf } from '../../../records/countedUsage.ts';
-import type { StoredRecord } from '../../../records/record.ts';
-import {
-  type Block,
-  type NewKey,
-  PENDING,
-  type PlacedRecord,
-  type RecordStore,
-  type StoredKey,
-  type UsageKey,
-} from '../../../records/recordStore.ts';
-import { IN_RUN, runParams, timeOfColumn, timeParam } from '../binder.ts';
+import type { Block, NewKey, PlacedRecord, RecordStore, UsageKey } from '../../../records/recordStore.ts';
+import { IN_RUN, runParams, timeOfColumn } from '../binder.ts';
 import { type ClickHouse, type NativeInsert, threadsFor } from '../clickHouse.ts';
 import { skipUnknownIds } from '../embedded/skipUnknownIds.ts';
 import { changesOf, type RunChange } from '../embedded/writtenRuns.ts';
 import { inChunks } from '../inChunks.ts';
+import { readRecords, recordsById } from '../reads/recordsByKey.ts';
+import { keyColumns, toKey } from '../tables/keyRow.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from '../tables/nativeBlock.ts';
-import { addRecord, type RowsOf, recordRows } from '../tables/recordRow.ts';
+import { isStoredSpan, newMembers } from '../tables/newMembers.ts';
+import { addRecord, recordRows } from '../tables/recordRow.ts';
 import {
-  FORMER_PENDING,
   LEFT,
   lateIndexes,
   metricValues,
@@ -30,7 +22,6 @@ import {
 } from '../tables/tables.ts';
 import { metricValueRow } from './metricValues.ts';
 import { removeMisplaced } from './misplacedRows.ts';
-import { isStoredSpan, newMembers } from './newMembers.ts';
 
 /** The record and key tables as the writer needs them. */
 export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
@@ -113,59 +104,6 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
     },
   };
   return clickhouse.isEmbedded ? skipUnknownIds(store, clickhouse) : store;
-}
-
-/** Both `record_keys` and `trace_members` have these columns. */
-export const keyColumns = 'id, created_at, type, trace_id, parent_id, session_id';
-
-/** Newest versions of the records under `keys`, with all fields; keys without a record are left out. */
-export const readRecords = (
-  clickhouse: ClickHouse,
-  run: RunRef,
-  keys: readonly Pick<StoredKey, 'id' | 'created_at'>[],
-): Promise<StoredRecord[]> =>
-  inChunks(keys, (chunk) =>
-    recordsAt(clickhouse, run, chunk, recordRows(run, undefined, true), "created_at IN {times:Array(DateTime64(6, 'UTC'))}", {
-      times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
-    }),
-  );
-
-/** The places of these records, as their newest keys say. */
-const PLACES = `SELECT id, argMax(created_at, version) AS at FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} GROUP BY id`;
-
-const recordsById = <T>(clickhouse: ClickHouse, run: RunRef, ids: readonly string[], rows: RowsOf<T>): Promise<T[]> =>
-  inChunks(ids, (chunk) =>
-    recordsAt(
-      clickhouse,
-      run,
-      chunk.map((id) => ({ id })),
-      rows,
-      `created_at IN (SELECT at FROM (${PLACES})) AND (id, created_at) IN (${PLACES})`,
-      {},
-    ),
-  );
-
-function recordsAt<T>(
-  clickhouse: ClickHouse,
-  run: RunRef,
-  keys: readonly { id: string }[],
-  { select, row }: RowsOf<T>,
-  where: string,
-  params: Record<string, readonly string[]>,
-): Promise<T[]> {
-  return clickhouse.query({
-    name: 'records by key',
-    sql: `SELECT ${select} FROM records WHERE ${IN_RUN} AND ${where} AND id IN {ids:Array(UUID)} ORDER BY version DESC LIMIT 1 BY id`,
-    params: { ...runParams(run), ids: keys.map(({ id }) => id), ...params },
-    ...threadsFor(keys),
-    row,
-  });
-}
-
-// The rows are our own and many: read by name, not parsed.
-export function toKey(row: unknown): StoredKey {
-  const { type, ...key } = row as Omit<StoredKey, 'type'> & { type: StoredKey['type'] | typeof FORMER_PENDING };
-  return { ...key, type: type === FORMER_PENDING ? PENDING : type, created_at: timeOfColumn(key.created_at) };
 }
 
 const keyFields = ['project_id', 'run_id', 'id', 'created_at', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;
