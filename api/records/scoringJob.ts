@@ -2,7 +2,7 @@ import type { Caller } from '../../shared/accounts/permissions.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import { findKeys } from '../../shared/records/searchRecords.ts';
-import { type EnabledMetric, resolveMetrics, type ScorerLookup } from '../../shared/scorers/resolveMetrics.ts';
+import type { EnabledMetric, ScorerReference } from '../../shared/scorers/resolveMetrics.ts';
 import type { ScorerStore } from '../../shared/scorers/scorer.ts';
 import { type RequestScoringDeps, requestScoring } from '../../shared/scoring/requestScoring.ts';
 import type { ScoredRun, ScoringStore } from '../../shared/scoring/scoring.ts';
@@ -14,7 +14,8 @@ import { type RecordSearchDeps, recordQuery } from './recordQuery.ts';
 export interface ScoringJobDeps extends RecordSearchDeps, RequestScoringDeps {
   scorings: RequestScoringDeps['scorings'] & Pick<ScoringStore, 'findRun'>;
   scorers: Pick<ScorerStore, 'runSettings'>;
-  seenBy(caller: Caller): ScorerLookup;
+  /** @throws RequestInvalid for a scorer that the run may not use, ServiceError `Conflict` for a name of several. */
+  named(caller: Caller, run: RunRef, scorers: readonly ScorerReference[]): Promise<EnabledMetric[]>;
   /** @throws RequestInvalid for a scorer that is unknown, deleted, not the caller's to see, or whose judge there is not. */
   metricsOf(caller: Caller, run: RunRef, scorerIds: readonly string[]): Promise<EnabledMetric[]>;
 }
@@ -58,7 +59,7 @@ async function metricsOf(deps: ScoringJobDeps, caller: Caller, run: RunRef, requ
   ];
   const configs = named.length > 0 ? named : ((await deps.scorers.runSettings(run.projectId, run.runId))?.scorers ?? []);
   if (configs.length === 0) throw invalid('scorers', 'name the scorers: none is switched on for this run');
-  const scorers = await resolveMetrics(deps.seenBy(caller), configs);
+  const scorers = await deps.named(caller, run, configs);
   return deps.metricsOf(
     caller,
     run,

@@ -7,6 +7,7 @@ import { requiredMetrics } from '../../shared/scorers/requiredMetrics.ts';
 import type { EnabledMetric, ScorerLookup } from '../../shared/scorers/resolveMetrics.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { unsavedCode } from '../../shared/scorers/unsavedCode.ts';
+import { usableScorers } from '../../shared/scorers/usableScorers.ts';
 import { codeOfFile, mustBeOn } from '../../shared/scorers/validateCode.ts';
 import { type MetricTryOutDeps, tryMetric } from '../../shared/scoring/metricTryOut.ts';
 import {
@@ -56,7 +57,7 @@ export function codeTryOutRoutes(deps: CodeTryOutRouteDeps): Endpoint[] {
     const source = {
       code: await codeOfFile(body.file),
       nodeTypes: body.scoreable_node_types,
-      requires: await requiredMetrics(scorersSeenBy(deps.scorers, deps.assets, caller), body),
+      requires: await requiredMetrics(usableScorers(scorersSeenBy(deps.scorers, deps.assets, caller), [projectId]), body),
       scoreType: body.score_type ?? undefined,
     };
     await mustHaveJudges(

@@ -6,6 +6,7 @@ import { requiredMetrics } from '../../shared/scorers/requiredMetrics.ts';
 import type { EnabledMetric, ScorerLookup } from '../../shared/scorers/resolveMetrics.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { unsavedJudge } from '../../shared/scorers/unsavedJudge.ts';
+import { usableScorers } from '../../shared/scorers/usableScorers.ts';
 import { type MetricTryOut, type MetricTryOutDeps, type TryOutSource, tryMetric } from '../../shared/scoring/metricTryOut.ts';
 import {
   GeneratedScorerValidationResponse,
@@ -44,7 +45,7 @@ export function judgeTryOutRoutes(deps: JudgeTryOutRouteDeps): Endpoint[] {
 
   const judgeOf = async (body: UnsavedJudge, caller: Caller, projectId: string): Promise<EnabledMetric> => {
     const { required_scorers, required_metric_ids } = body.scorer_configuration;
-    const seen = scorersSeenBy(deps.scorers, deps.assets, caller);
+    const seen = usableScorers(scorersSeenBy(deps.scorers, deps.assets, caller), [projectId]);
     const named = { required_scorers, required_metric_ids };
     const required = await requiredMetrics(seen, named, undefined, ['body', 'scorer_configuration']);
     const judge = unsavedJudge(body, caller.userId, required);

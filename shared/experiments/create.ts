@@ -1,7 +1,7 @@
 import type { DatasetStore } from '../datasets/dataset.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { resolveMetrics } from '../scorers/resolveMetrics.ts';
-import { scorersForRun } from '../scorers/scorersForRun.ts';
+import { usableScorers } from '../scorers/usableScorers.ts';
 import type { ExperimentCreateRequest } from '../wire/experiments.ts';
 import type { Creation, DatasetVersionRef, Experiment, ExperimentStore } from './experimentStore.ts';
 import { mustSuitFailedRows } from './failedRows.ts';
@@ -40,7 +40,7 @@ export async function createExperiment(
     ? await chosenDataset(deps.datasets, request.dataset.dataset_id, request.dataset.version_index)
     : null;
   if (request.prompt_template_version_id) await mustHaveTemplate(deps.experiments, request.prompt_template_version_id);
-  const metrics = request.scorers ? await resolveMetrics(scorersForRun(deps.scorers, projectId), request.scorers) : null;
+  const metrics = request.scorers ? await resolveMetrics(usableScorers(deps.scorers, [projectId]), request.scorers) : null;
   const failedRows = request.failed_rows ?? 'omit';
   const loggedMetrics = loggedMetricsOf(request.logged_metrics);
   mustSuitFailedRows(failedRows, metrics ?? [], loggedMetrics);

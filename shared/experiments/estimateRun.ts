@@ -15,7 +15,7 @@ import { renderPrompt } from '../prompts/render.ts';
 import { foundModel, judgeOfMetric, modelsOfUser, mustHaveJudges } from '../scorers/judge.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import { type EnabledMetric, resolveMetrics, withAllRequired } from '../scorers/resolveMetrics.ts';
-import { scorersForRun } from '../scorers/scorersForRun.ts';
+import { usableScorers } from '../scorers/usableScorers.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import { chosenDataset, type DatasetLookup } from './create.ts';
 import { defaultRunSettings, type ExperimentRun, type Runner } from './experiment.ts';
@@ -91,7 +91,7 @@ const unknownCalls = (unknown: string): CallEstimate => ({
 export async function estimateRun(all: EstimateDeps, projectId: string, asked: EstimatedRun): Promise<RunEstimate> {
   const deps: EstimateDeps = { ...all, models: modelsOfUser(all.models, asked.userId) };
   const dataset = await chosenDataset(deps.datasets, asked.dataset.id, asked.dataset.versionIndex);
-  const metrics = withAllRequired(await resolveMetrics(scorersForRun(deps.scorers, projectId), asked.scorers));
+  const metrics = withAllRequired(await resolveMetrics(usableScorers(deps.scorers, [projectId]), asked.scorers));
   const prompt =
     asked.runner.kind === 'prompt_template' ? await findPromptVersion(deps.prompts, asked.runner.versionId) : undefined;
   const runner: Runner =

@@ -9,6 +9,7 @@ import type { ScorerLookup } from './resolveMetrics.ts';
 import type { Scorer, ScorerDefinition, ScorerStore } from './scorer.ts';
 import { mustKnowPlaceholders } from './scorerAsMetric.ts';
 import { mustSuitScale, outputTypeOf } from './scorerScale.ts';
+import { usableScorers } from './usableScorers.ts';
 
 /**
  * Stores a scorer: of its projects, or of the organization without any. It computes nothing until it has a version.
@@ -30,7 +31,9 @@ export async function createScorer(
   await mustSuitType(input.scorer_type, input);
   const { id: own, name, scorer_type, project_ids, default_version_id: _none, ...settings } = input;
   const id = own ?? newId();
-  const required = namesAndIds(input.check ? [] : await requiredMetrics(seen, input, { id, name }));
+  const required = namesAndIds(
+    input.check ? [] : await requiredMetrics(usableScorers(seen, input.is_global ? [] : project_ids), input, { id, name }),
+  );
   checkPrompt(scorer_type, { ...input, ...required });
   const scorer = {
     id,

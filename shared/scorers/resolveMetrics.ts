@@ -72,8 +72,8 @@ type DefiningScorer = Pick<Scorer, 'id' | 'name' | 'scorerType' | 'definition'>;
 
 /** The reads of the store that resolving needs. */
 export interface ScorerLookup extends Pick<ScorerStore, 'list' | 'findEver' | 'findVersionById'> {
-  /** Says why a request may not name this scorer; absent where it may name each. */
-  refusal?(scorer: Scorer): string | undefined;
+  /** Says why a request may not use this scorer, which it names or that `named` requires; absent where it may use each. */
+  refusal?(scorer: Scorer, named?: Pick<Scorer, 'id'>): string | undefined;
 }
 
 /** A scorer by label, name or id, alone or with settings, or by its id. */
@@ -145,7 +145,7 @@ export async function resolvableMetrics(
   const configs = new Map([...ofRun, ...[...resolved.values()].map(({ metric }) => metric.config)].map((one) => [one.id, one]));
   const metrics: EnabledMetric[] = [];
   for (const { index, metric } of resolved.values()) {
-    const found = await requiring(store, metric, configs);
+    const found = await requiring(store, metric, configs, metric);
     if ('problem' in found) refuse(index, found.problem);
     else metrics.push(found);
   }
@@ -219,12 +219,14 @@ export function requirementsOf({ definition }: Pick<Scorer, 'definition'>): { id
 /**
  * The metric with those that its scorer requires, as they are now.
  * @param configs how the run computes metrics, by the ids of their scorers
+ * @param named the metric that the request names
  * @param above the ids of the scorers that require this one
  */
 async function requiring(
   store: ScorerLookup,
   metric: EnabledMetric,
   configs: ReadonlyMap<string, ScorerConfig>,
+  named: EnabledMetric,
   above: readonly string[] = [],
 ): Promise<Found> {
   const { scorer, version } = metric.definedBy ?? {};
@@ -235,10 +237,13 @@ async function requiring(
   const scorers = new Map((await store.findEver(required.map(({ id }) => id))).map((one) => [one.id, one]));
   const requires: RequiredMetric[] = [];
   for (const { id, name } of required) {
-    const found = await byConfig(store, configs.get(id) ?? { id, scorer_type: 'preset' }, scorers.get(id));
-    const one = 'problem' in found ? found : await requiring(store, found, configs, [...above, scorer.id]);
-    if ('problem' in one) return { problem: `${JSON.stringify(scorer.name)} requires ${JSON.stringify(name)}: ${one.problem}` };
-    requires.push({ name, metric: one });
+    const one = scorers.get(id);
+    const refusal = one && store.refusal?.(one, { id: named.scorerId });
+    const found = refusal ? { problem: refusal } : await byConfig(store, configs.get(id) ?? { id, scorer_type: 'preset' }, one);
+    const whole = 'problem' in found ? found : await requiring(store, found, configs, named, [...above, scorer.id]);
+    if ('problem' in whole)
+      return { problem: `${JSON.stringify(scorer.name)} requires ${JSON.stringify(name)}: ${whole.problem}` };
+    requires.push({ name, metric: whole });
   }
   return withRequired(metric, requires);
 }

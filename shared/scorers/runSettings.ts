@@ -13,7 +13,7 @@ import {
   type ScorerReference,
 } from './resolveMetrics.ts';
 import type { RunScorerSettings, ScorerStore } from './scorer.ts';
-import { scorersForRun } from './scorersForRun.ts';
+import { usableScorers } from './usableScorers.ts';
 
 type SettingsStore = ScorerLookup & Pick<ScorerStore, 'runSettings' | 'saveRunSettings' | 'runExists' | 'projectScorers'>;
 type RunKind = 'log_stream' | 'experiment';
@@ -71,7 +71,7 @@ export const metricsForRun = async (
 /** The scorers that a run may take, with those that it has. */
 async function scorersOf(store: SettingsStore, projectId: string, runId: string): Promise<ScorerLookup> {
   const settings = await store.runSettings(projectId, runId);
-  return scorersForRun(store, projectId, new Set(settings?.scorers.map((config) => config.id)));
+  return usableScorers(store, [projectId], new Set(settings?.scorers.map((config) => config.id)));
 }
 
 async function mustExist(store: SettingsStore, projectId: string, runId: string, kinds: readonly RunKind[]): Promise<void> {

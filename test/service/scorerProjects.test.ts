@@ -123,6 +123,13 @@ test('a run of another project takes no scorer that is limited, and keeps one th
   const settings = await service.request('GET', `/projects/${other}/experiments/${measured}/metric_settings`);
   expect(settings.body).toMatchObject({ scorers: [{ id: own.id }] });
 
+  // The same name in a job that scores what is stored, and in what another scorer requires.
+  await made(service, '/jobs', { project_id: other, run_id: run, prompt_scorer_settings: { scorer_name: scorer.name } });
+  const requiring = await made<{ required_metric_ids: string[] }>(service, '/scorers', {
+    ...{ name: newId(), scorer_type: 'llm', project_ids: [other], required_scorers: [scorer.name] },
+  });
+  expect(requiring.required_metric_ids).toEqual([own.id]);
+
   const third = (await made<{ id: string }>(service, '/projects', { name: newId() }, ben.headers)).id;
   expect((await ben.ask('PUT', `/scorers/${own.id}/scope`, { is_global: false, project_ids: [third] })).status).toBe(200);
   const kept = { scorers: [{ id: own.id, scorer_type: 'llm' }] };
@@ -130,6 +137,32 @@ test('a run of another project takes no scorer that is limited, and keeps one th
   expect(again.body).toMatchObject({ scorers: [{ id: own.id }] });
   const elsewhere = await service.request('PATCH', `/projects/${other}/log_streams/${await stream(other)}/metric_settings`, kept);
   expect(elsewhere.status).toBe(422);
+});
+
+test('nor does it take one that requires a scorer which is limited to other projects', async () => {
+  const ada = await newOwner(service);
+  const other = (await made<{ id: string }>(service, '/projects', { name: newId() }, ada.headers)).id;
+  const limited = await judge(ada.headers, ada.project);
+  const prompt = { user_prompt: 'Is it good? {{output}}' };
+  await made(service, `/scorers/${limited.id}/version/llm`, prompt);
+  const needs = { name: newId(), scorer_type: 'llm', required_scorers: [limited.name] };
+  const inOther = await ada.ask('POST', '/scorers', { ...needs, project_ids: [other] });
+  expect([inOther.status, JSON.stringify(inOther.body)]).toEqual([422, expect.stringContaining('is limited to other projects')]);
+
+  const both = await made<Scorer>(service, '/scorers', { ...needs, project_ids: [ada.project] }, ada.headers);
+  await made(service, `/scorers/${both.id}/version/llm`, prompt);
+  await enable(ada.project, await stream(ada.project), { id: both.id });
+  expect(
+    (await ada.ask('PUT', `/scorers/${both.id}/scope`, { is_global: false, project_ids: [ada.project, other] })).status,
+  ).toBe(200);
+  const run = await stream(other);
+  const uses = { run_id: run, scorers: [{ id: both.id, scorer_type: 'llm' }] };
+  const refused = await ada.ask('POST', `/projects/${other}/runs/${run}/scorer-settings`, uses);
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    ...[422, expect.stringMatching(/requires .* is limited to other projects/)],
+  ]);
+  await ada.ask('PUT', `/scorers/${limited.id}/scope`, { is_global: false, project_ids: [ada.project, other] });
+  expect((await ada.ask('POST', `/projects/${other}/runs/${run}/scorer-settings`, uses)).status).toBe(200);
 });
 
 test('the projects of a scorer are those with runs that have it switched on, of a version those that compute with it', async () => {
