@@ -3,7 +3,7 @@
  * as JSON. The function loads code under a key, or has loaded code score a record or sum up values.
  */
 export const pythonPrelude = `
-import ast, collections, inspect, json, os, sys, types
+import ast, builtins, collections, inspect, json, os, sys, types
 
 os.environ.clear()
 to_json, from_json = json.dumps, json.loads
@@ -283,9 +283,17 @@ def sum_up(loaded, scores):
 
 
 loaded = collections.OrderedDict()
+own_builtins, recursion_limit = dict(vars(builtins)), sys.getrecursionlimit()
+
+
+def mend_interpreter(names=vars(builtins), own=own_builtins, limit=recursion_limit, set_limit=sys.setrecursionlimit):
+    """Takes back what code of another metric has changed of the names that all code has."""
+    names.update(own)
+    set_limit(limit)
 
 
 def answer(key, code=None, record=None, scores=None):
+    mend_interpreter()
     try:
         if code is not None:
             loaded[key] = Loaded(code)

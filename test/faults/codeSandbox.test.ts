@@ -147,9 +147,29 @@ describe('code that takes too much', () => {
   test('and breaks what answers for it ends its interpreter', async () => {
     const broken = 'import sys\nframe = sys._getframe()\nwhile "to_json" not in frame.f_globals: frame = frame.f_back\n';
     const forged = `${broken}frame.f_globals["to_json"] = lambda *_, **__: '{"value": {"a": 1}}'\nreturn "x"`;
-    await run(forged);
-    expect(await good()).toEqual({ error: 'the metric gave no score that can be read' });
+    await run(forged, 'str', 'alone');
+    expect(await run(forged, 'str', 'alone')).toEqual({ error: 'the metric gave no score that can be read' });
     expect(await good()).toMatchObject({ value: 'Hello' });
+  });
+
+  test.each([
+    [
+      'what answers for all',
+      `import sys\nframe = sys._getframe()\nwhile "to_json" not in frame.f_globals: frame = frame.f_back\nframe.f_globals["to_json"] = None`,
+    ],
+    [
+      'built-in names',
+      'import builtins\nbuiltins.len = builtins.print = builtins.isinstance = None\nbuiltins.sorted = lambda *_: []',
+    ],
+    ['the depth of calls', 'import sys\nsys.setrecursionlimit(40)'],
+    [
+      'the memory',
+      'import json\njson.kept = []\ntry:\n    while True: json.kept.append(bytearray(1_000_000))\nexcept MemoryError: pass',
+    ],
+  ])('and breaks %s costs another metric of its project no value', async (_, body) => {
+    await run(`${body}\nreturn "broken"`, 'str', 'shared');
+    const other = 'words = sorted(["b", "a"])\nreturn f"{len(words)} {words[0]} {len(bytearray(40_000_000))}"';
+    expect(await run(other, 'str', 'shared')).toMatchObject({ value: '2 a 40000000' });
   });
 });
 
