@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Timestamp, Uuid } from './common.ts';
 import { FilterExpression } from './filters.ts';
 import { ABSENT, jsonPart, part } from './formParts.ts';
+import { isObject } from './isObject.ts';
 import { ProjectOfTryOut, SampleLimit, tried } from './judgeTryOut.ts';
 import { SortClause } from './recordSearch.ts';
 import { ChainAggregation, CodeScoreType, NodeType } from './scorers.ts';
@@ -99,12 +100,14 @@ export const RegisteredScorerTaskResultResponse = z.object({
   result: z.union([ValidateRegisteredScorerResult, z.string()]).nullable(),
 });
 
-/** The result of a validation as a client hands it back: the whole answer, or the result in it. */
-const HandedBack = jsonPart(
-  z
-    .unknown()
-    .transform((value) => (typeof value === 'object' && value !== null && 'result' in value ? value.result : value))
-    .pipe(ValidateRegisteredScorerResult.shape.result),
-);
+/** The result of a validation as a client hands it back: the answer of the task, what it has as its `result`, or the result in that. */
+const HandedBack = jsonPart(z.unknown().transform(resultIn).pipe(ValidateRegisteredScorerResult.shape.result));
+
+/** Adds the fields that the interface has defaults for. */
+function resultIn(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  if ('result' in value) return resultIn(value.result);
+  return { result_type: 'error_message' in value ? 'invalid' : 'valid', include_llm_credentials: false, ...value };
+}
 
 export const CreateCodeVersionForm = z.object({ file, validation_result: HandedBack });

@@ -164,6 +164,19 @@ describe('the code of a metric', () => {
     expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringContaining('the code is invalid')]);
   });
 
+  test('is taken with any form of what came of its validation, and without the fields that have defaults', async () => {
+    const task = await validated(length);
+    const { include_llm_credentials: _, result_type: __, ...least } = { ...task.result?.result } as Record<string, unknown>;
+    const { id } = (await service.request('POST', '/scorers', { name: newId(), scorer_type: 'code' })).body as { id: string };
+    for (const handed of [task, task.result, task.result?.result, least]) {
+      const added = await send(`/scorers/${id}/version/code`, [['validation_result', JSON.stringify(handed)]], length);
+      expect([added.status, added.body]).toEqual([200, expect.objectContaining({ scorer_id: id })]);
+    }
+    const { scoreable_node_types: ___, ...lacking } = least;
+    const parts: [string, string][] = [['validation_result', JSON.stringify(lacking)]];
+    expect((await send(`/scorers/${id}/version/code`, parts, length)).status).toBe(422);
+  });
+
   test('is no text, is too long, or is for a judge: refused', async () => {
     const long = await send('/scorers/code/validate', [], '#'.repeat(70_000));
     expect([long.status, JSON.stringify(long.body)]).toEqual([422, expect.stringContaining('70000 bytes; at most 65536')]);
