@@ -6,6 +6,7 @@ import {
   findByProvider,
   findCustom,
   ofProvider,
+  onlyOfProvider,
   ProviderSettings,
   removeIntegration,
   toDefinition,
@@ -218,13 +219,14 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
     endpoint({
       method: 'delete',
       path: '/integrations/{name}',
+      errors: ['Conflict'],
       summary: "Delete a provider's integration",
       tag,
       access: { ...onProvider, ...needs('delete'), orElse: 'manage_integrations' },
       params: ProviderPath,
       response: AnyJson,
       handle: async ({ params }) => {
-        const { provider, name } = await findByProvider(store, params.name);
+        const { provider, name } = await onlyOfProvider(store, params.name);
         await removeIntegration(store, provider, name);
       },
     }),

@@ -58,6 +58,18 @@ export async function findByProvider(store: IntegrationStore, provider: string):
   throw new ServiceError('IntegrationNotFound', `no ${provider} integration is configured`);
 }
 
+/** As {@link findByProvider}, for what cannot be taken back. @throws ServiceError `Conflict` where several custom ones could be meant */
+export async function onlyOfProvider(store: IntegrationStore, provider: string): Promise<Integration> {
+  const found = await findByProvider(store, provider);
+  if (found.provider !== 'custom' || found.name === provider) return found;
+  const names = (await store.list()).flatMap((one) => (one.provider === 'custom' ? [one.name] : []));
+  if (names.length === 1) return found;
+  throw new ServiceError(
+    'Conflict',
+    `none of the ${names.length} custom integrations is called "custom"; DELETE /v2/integrations/custom/{name} deletes the one that you name`,
+  );
+}
+
 /** @throws ServiceError `IntegrationNotFound` */
 export async function findCustom(store: IntegrationStore, name: string) {
   const found = await store.find('custom', name);

@@ -308,6 +308,10 @@ describe('a custom integration', () => {
     expect(await call('GET', '/integrations/custom/status')).toMatchObject({ status: 200 });
     expect((await call('GET', '/integrations/custom')).body).toMatchObject({ name: 'lonely' });
     expect((await call('DELETE', '/integrations/custom', undefined, 'user')).status).toBe(403);
+    await put('second', { endpoint });
+    const either = await call('DELETE', '/integrations/custom');
+    expect(either).toMatchObject({ status: 409, body: { detail: expect.stringContaining('none of the 2 custom integrations') } });
+    await store.remove('custom', 'second');
     expect((await call('DELETE', '/integrations/custom')).status).toBe(200);
     expect(await store.find('custom', 'lonely')).toBeUndefined();
     expect((await put('status', { endpoint })).status).toBe(422);
