@@ -103,7 +103,8 @@ test('the service is watched, and dies of its own faults, so that it can be star
 
 /** Evaluates in a process that was started with `--inspect`. What is evaluated need not come back. */
 async function evaluate(output: string, expression: string): Promise<void> {
-  const socket = new WebSocket(/ws:\S+/.exec(output)?.[0] as string);
+  // It says its address again where it has started itself anew with its settings.
+  const socket = new WebSocket(output.match(/ws:\S+/g)?.at(-1) as string);
   await new Promise((resolve, reject) => {
     socket.onopen = resolve;
     socket.onerror = reject;
