@@ -54,7 +54,7 @@ beforeAll(async () => {
   await writeFile(join(service.runnersDir, 'stillborn.mjs'), 'process.exit(3);');
   project = await service.project();
   const { selected_version_id } = await service.client.send<{ selected_version_id: string }>('/templates', {
-    body: { name: 'ask', template: '{{input}}' },
+    body: { name: `ask ${newId()}`, template: '{{input}}' },
     query: { project_id: project.id },
   });
   template = selected_version_id;

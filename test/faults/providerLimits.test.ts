@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { ModelEndpoint } from '../support/modelEndpoint.ts';
 import { type Answer, fails, hangs, late, says, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { modelAt, newExperiment } from '../support/runs.ts';
@@ -13,7 +14,7 @@ beforeAll(async () => {
   service = await sharedTestService();
   project = await service.project();
   const { selected_version_id } = await service.client.send<{ selected_version_id: string }>('/templates', {
-    body: { name: 'ask', template: '{{input}}' },
+    body: { name: `ask ${newId()}`, template: '{{input}}' },
     query: { project_id: project.id },
   });
   template = selected_version_id;

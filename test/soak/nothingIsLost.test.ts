@@ -91,7 +91,7 @@ async function partsOf(running: ServiceProcess): Promise<Parts> {
   };
   return {
     npm: one('npm', ({ pid }) => pid === running.child.pid),
-    node: one('node', ({ command }) => /node\S* (\S+ )*start\.ts$/.test(command)),
+    node: one('node', ({ command }) => /node\S* (\S+ )*\S*start\.ts$/.test(command)),
     temporal: one("Temporal's server", ({ command }) => command.includes('server start-dev')),
     all,
   };
