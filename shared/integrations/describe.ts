@@ -62,11 +62,11 @@ export async function findByProvider(store: IntegrationStore, provider: string):
 export async function onlyOfProvider(store: IntegrationStore, provider: string): Promise<Integration> {
   const found = await findByProvider(store, provider);
   if (found.provider !== 'custom' || found.name === provider) return found;
-  const names = (await store.list()).flatMap((one) => (one.provider === 'custom' ? [one.name] : []));
-  if (names.length === 1) return found;
+  const count = (await store.list()).filter((one) => one.provider === 'custom').length;
+  if (count === 1) return found;
   throw new ServiceError(
     'Conflict',
-    `none of the ${names.length} custom integrations is called "custom"; DELETE /v2/integrations/custom/{name} deletes the one that you name`,
+    `none of the ${count} custom integrations is called "custom"; DELETE /v2/integrations/custom/{name} deletes the one that you name`,
   );
 }
 
