@@ -1,14 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { processorTime } from '../shared/childProcesses/processorTime.ts';
 
-// Linux counts in ticks of 10 ms; what is measured takes some hundred of them.
-const TICKS_PER_SECOND = 100;
-
-/** User and system time of a process with all its threads. */
-export function cpuSeconds(pid: number): number {
-  // The name in brackets may hold spaces; utime and stime are the 12th and 13th field after it.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
+/** User and system time of a process with all its threads, in ticks of 10 ms: what is measured takes some hundred of them. */
+export const cpuSeconds = (pid: number): number => (processorTime(pid)?.usedMs ?? Number.NaN) / 1_000;
 
 /** Waits until the process has used less than a twentieth of a core for half a second. */
 export async function untilIdle(pid: number): Promise<void> {

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { lowerPriority } from '../childProcesses/lowerPriority.ts';
+import { processorTime } from '../childProcesses/processorTime.ts';
 import type { Life } from '../childProcesses/respawning.ts';
 import type { CodeLanguage } from './codeLanguage.ts';
 import type { FromSandbox, ToSandbox } from './messages.ts';
@@ -49,11 +50,14 @@ const HEAP_MB = 256;
 /** Seconds of processor time after which the system ends it, also when the service is gone: a new one takes over. */
 const LIFE_SECONDS = 900;
 
+/** How many times as long a call may take as its limit says, while the process still waits for the processor time of that limit. */
+const PATIENCE = 6;
+
 /** Characters of what it says about a start that fails. */
 const MAX_SAID = 1_000;
 
 export interface SandboxLimits {
-  /** Milliseconds that one call may take. */
+  /** Milliseconds that one call may take; of processor time where others keep the processors busy, for up to {@link PATIENCE} times as long. */
   callMs: number;
   /** MiB that the code may use. */
   memoryMb: number;
@@ -115,8 +119,7 @@ export class SandboxProcess implements Life {
     this.child.ref();
     this.child.channel?.ref();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.died(true), this.callMs);
-      this.current = { id, resolve, reject, timer };
+      this.current = { id, resolve, reject, timer: this.deadline(id) };
       // A closed channel is followed by the `exit` that answers.
       this.child.send({ id, ...request } satisfies ToSandbox, () => undefined);
       if (this.dead) this.died(false);
@@ -130,6 +133,21 @@ export class SandboxProcess implements Life {
     const gone = once(this.child, 'exit');
     this.child.kill('SIGKILL');
     await gone;
+  }
+
+  /** Other work goes before that of the sandbox. What it takes from a call is given back, so that code is not called slow where the machine is busy. */
+  private deadline(id: number): NodeJS.Timeout {
+    const { pid = 0 } = this.child;
+    const usedBefore = processorTime(pid)?.usedMs ?? 0;
+    const last = performance.now() + PATIENCE * this.callMs;
+    const check = (): void => {
+      if (this.current?.id !== id) return;
+      const now = processorTime(pid);
+      const leftMs = Math.min(this.callMs - ((now?.usedMs ?? 0) - usedBefore), last - performance.now());
+      if (now?.isRunnable && leftMs > 0) this.current.timer = setTimeout(check, leftMs);
+      else this.died(true);
+    };
+    return setTimeout(check, this.callMs);
   }
 
   private answered(id: number, answer: string): void {

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { afterAll, describe, expect, test } from 'vitest';
 import { otherUser } from '../../shared/childProcesses/codeIsolation.ts';
 import { createCodeSandbox } from '../../shared/codeMetrics/codeSandbox.ts';
@@ -97,6 +100,25 @@ describe('code that takes too much', () => {
   ])('and %s costs its own value alone', async (_, body, reason) => {
     expect(await run(body)).toEqual({ error: expect.stringContaining(reason) });
     expect(await good()).toMatchObject({ value: 'Hello' });
+  });
+
+  test.runIf(process.platform === 'linux')('is not so because others keep the processors busy', async () => {
+    const hurried = createCodeSandbox({
+      ...{ isOn: true, processes: 1, callMs: 3_000, memoryMb: 128 },
+      ...{ user: () => undefined, onBroken: (err: unknown) => starts.push(err) },
+    });
+    const of = (body: string) => hurried.score('one', scorer(body, 'int'), record, signal);
+    expect(await of('return 1')).toMatchObject({ value: 1 });
+    const others = Array.from({ length: 4 * availableParallelism() }, () =>
+      spawn(process.execPath, ['-e', 'console.log(1); for (;;);']),
+    );
+    try {
+      await Promise.all(others.map(({ stdout }) => once(stdout, 'data')));
+      expect(await of('for _ in range(5_000_000): pass\nreturn 1')).toMatchObject({ value: 1 });
+    } finally {
+      for (const other of others) other.kill('SIGKILL');
+      await hurried.close();
+    }
   });
 
   test('and ends its interpreter is answered all the same', async () => {
