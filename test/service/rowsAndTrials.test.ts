@@ -523,32 +523,43 @@ describe('while rows run', () => {
 
   test('of a function no more rows run than may, though its process leases some ahead, and when the limit is lowered', async () => {
     const begun = Promise.withResolvers<string>();
-    let inFlight = 0;
+    const held: (() => void)[] = [];
+    let most = 0;
+    const releaseAll = () => {
+      for (const release of held.splice(0)) release();
+    };
     const done = runExperiment({
       ...{ client: service.client, projectId: project.id, experimentName: 'leases', dataset: questions(120), concurrency: 8 },
       onExperiment: ({ id }) => begun.resolve(id),
       async function(input: string) {
-        inFlight++;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        inFlight--;
+        await new Promise<void>((release) => {
+          held.push(release);
+          most = Math.max(most, held.length);
+        });
         return input;
       },
     });
     const one = experimentOf(service.client, project.id, await begun.promise);
-    const running: number[] = [];
-    await one.until(({ rows_done, rows_running }) => {
-      running.push(rows_running);
-      return rows_done >= 20;
-    });
-    expect(Math.max(...running)).toBe(8);
+    const isOfAll = async (rows: number) => {
+      await expect.poll(() => held.length).toBe(rows);
+      await expect.poll(async () => (await one.progress()).rows_running).toBe(rows);
+      releaseAll();
+    };
+    for (let round = 0; round < 3; round++) await isOfAll(8);
+    expect(most).toBe(8);
     await one.steer('concurrency', { concurrency: 2 });
-    const lowered: number[] = [];
-    await one.until(({ state, rows_running }) => {
-      lowered.push(rows_running);
-      return state === 'completed';
-    });
-    expect(Math.max(...lowered)).toBe(2);
+    // The process hears of it with its next rows.
+    await expect
+      .poll(() => {
+        if (held.length > 2) releaseAll();
+        return held.length;
+      })
+      .toBe(2);
+    most = 0;
+    for (let round = 0; round < 3; round++) await isOfAll(2);
+    const rest = setInterval(releaseAll, 5);
     expect((await done).progress).toMatchObject({ rows_done: 120, rows_running: 0 });
-    expect(inFlight).toBe(0);
+    clearInterval(rest);
+    expect(most).toBe(2);
   });
 });
