@@ -8,8 +8,9 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import type { LeaseReply, RunRequest } from '../../shared/wire/experimentRuns.ts';
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { ownPort } from '../support/ownPort.ts';
-import { modelAt, newExperiment, type Progress, scorerNamed } from '../support/runs.ts';
+import { modelAt, newExperiment, scorerNamed } from '../support/runs.ts';
 import { sharedTestService } from '../support/sharedService.ts';
+import { stopHeard } from '../support/stopHeard.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
@@ -29,7 +30,8 @@ const modules = {
   /** Its output says which start of the experiment ran it. */
   plain: 'return Math.floor(attempt / 1_000_000);',
   slow: 'await setTimeout(200); return input;',
-  slower: 'await setTimeout(3_000); return input;',
+  /** Waits until the test lets go the rows of its first word. */
+  held: "while (!existsSync(join(import.meta.dirname, input.split(' ')[0] + '.gate'))) await setTimeout(20); return input;",
   // Fails at each row's first time.
   learner: `
     if (attempt < 2_000_000 && row.ordinal % 3 === 0) throw new Error('not yet');
@@ -42,7 +44,8 @@ beforeAll(async () => {
     const file = JSON.stringify(executionsFile(name));
     await writeFile(
       join(service.runnersDir, `${name}.mjs`),
-      `import { appendFileSync } from 'node:fs';
+      `import { appendFileSync, existsSync } from 'node:fs';
+       import { join } from 'node:path';
        import { setTimeout } from 'node:timers/promises';
        export default async (input, { row, attempt }) => {
          appendFileSync(${file}, row.id + ' ' + row.ordinal + '\\n');
@@ -67,6 +70,10 @@ const executions = async (name: string): Promise<string[]> =>
 const experiment = (name: string, fields: { metrics?: string[]; [field: string]: unknown } = {}) =>
   newExperiment(service.client, project.id, { name, ...fields });
 const questions = (count: number) => Array.from({ length: count }, (_, index) => ({ input: `q${index}`, output: `q${index}` }));
+/** Rows for the module `held`. */
+const heldRows = (word: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ input: `${word} ${index}`, output: `${word} ${index}` }));
+const letGo = (word: string) => writeFile(join(service.runnersDir, `${word}.gate`), '');
 const module = (name: keyof typeof modules | 'broken' | 'stillborn') => ({ kind: 'module' as const, name });
 const prompt = (model: string) => ({
   kind: 'prompt_template' as const,
@@ -238,9 +245,7 @@ test('code scores what is recorded while another row still runs, and no judge is
 
   await scored.steer('pause');
   await scored.steer('resume');
-  const atEnd = service.client.send<Progress>(`/projects/${project.id}/experiments/${scored.id}/progress`, {
-    query: { wait_ms: 30_000 },
-  });
+  const atEnd = scored.end();
   gate.resolve();
   expect(await atEnd).toMatchObject({ state: 'completed', rows_done: 400, rows_failed: 0, scores_done: 400 });
   expect(await judged.end()).toMatchObject({ state: 'completed', rows_done: 400, rows_failed: 0, scores_done: 800 });
@@ -248,17 +253,26 @@ test('code scores what is recorded while another row still runs, and no judge is
 
 describe('steering', () => {
   test('a cancel stops new calls within ten calls of each lane and keeps what is recorded; a new start runs only the rest', async () => {
-    await using endpoint = await model('cancelled', late(200, says('done')));
-    const one = await experiment('cancelled at the half', { metrics: ['exact_match'] });
+    const [done, steered] = [says('done'), Promise.withResolvers<void>()];
+    await using endpoint = await model('cancelled', done);
+    endpoint.next(...Array.from({ length: 100 }, () => done));
+    // The eleventh call of each lane waits for the cancel; from then on a lane makes one in a second.
+    endpoint.otherwise(async (request, response) => {
+      await steered.promise;
+      await late(1_000, done)(request, response);
+    });
+    const one = await experiment('cancelled at the third', { metrics: ['exact_match'] });
     await one.start({ runner: prompt('cancelled'), records: questions(300), concurrency: 10 });
-    await one.until(({ rows_done }) => rows_done >= 100);
+    await one.until(({ rows_done }) => rows_done === 100);
     await one.steer('cancel');
     const atCancel = endpoint.requests.length;
+    steered.resolve();
     const end = await one.end();
     expect(end.state).toBe('cancelled');
     const called = endpoint.requests.length;
-    expect(called - atCancel).toBeLessThanOrEqual(10 * 10); // 2 s of theirs
+    expect(called - atCancel).toBeLessThanOrEqual(10 * 10);
     expect(end.rows_done).toBe(called); // those in flight ended and were recorded
+    endpoint.otherwise(done);
     await one.start({ rows_to_run: 'missing' });
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 300, scores_done: 300 });
     expect(endpoint.requests.length).toBe(300);
@@ -266,34 +280,41 @@ describe('steering', () => {
   });
 
   test('a paused run starts nothing, lets long rows end however long they take, and goes on where it was', async () => {
-    const before = (await executions('slower')).length;
+    const before = (await executions('held')).length;
     const one = await experiment('paused');
-    await one.start({ runner: module('slower'), records: questions(12), concurrency: 4 });
-    await expect.poll(async () => (await executions('slower')).length - before).toBe(4);
+    await one.start({ runner: module('held'), records: heldRows('long', 12), concurrency: 4 });
+    const started = async () => (await executions('held')).length - before;
+    await expect.poll(started).toBe(4);
     expect((await one.steer('pause')).state).toBe('paused');
+    await stopHeard(service.temporalAddress, one.workflowId());
+    await letGo('long');
     await one.until(({ rows_done }) => rows_done === 4);
     await sleep(500);
-    expect((await executions('slower')).length - before).toBe(4);
+    expect(await started()).toBe(4);
     expect(await one.progress()).toMatchObject({ state: 'paused', rows_done: 4 });
     await one.steer('resume');
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 12 });
-    expect((await executions('slower')).length - before).toBe(12);
+    expect(await started()).toBe(12);
   });
 
   test('resumed while rows from before the pause still run, it goes on, gives no row up and does not stay paused', async () => {
-    const before = (await executions('slower')).length;
+    const before = (await executions('held')).length;
     const one = await experiment('resumed at once');
-    await one.start({ runner: module('slower'), records: questions(8), concurrency: 4 });
-    await expect.poll(async () => (await executions('slower')).length - before).toBe(4);
+    const records = [...heldRows('first', 4), ...heldRows('second', 4)];
+    await one.start({ runner: module('held'), records, concurrency: 4 });
+    const started = async () => (await executions('held')).length - before;
+    await expect.poll(started).toBe(4);
     expect((await one.steer('pause')).state).toBe('paused');
     expect((await one.steer('resume')).state).toBe('running');
     await one.steer('pause');
     expect((await one.steer('resume')).state).toBe('running');
-    await one.until(({ rows_done }) => rows_done >= 4);
-    await expect.poll(async () => (await executions('slower')).length - before).toBe(8);
+    await letGo('first');
+    await one.until(({ rows_done }) => rows_done === 4);
+    await expect.poll(started).toBe(8);
     expect(await one.progress()).toMatchObject({ state: 'running' });
+    await letGo('second');
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 8, rows_failed: 0 });
-    expect((await executions('slower')).length - before).toBe(8);
+    expect(await started()).toBe(8);
   });
 
   test("a caller's process that waits for rows hears of a pause at once", async () => {
@@ -322,23 +343,31 @@ describe('steering', () => {
     await expect.poll(async () => (await executions('moody')).length - before).toBe(1);
     await one.steer('pause');
     await one.steer('cancel');
-    expect(await one.end(25_000)).toMatchObject({ state: 'cancelled', rows_done: 0 });
+    expect(await one.end(100_000)).toMatchObject({ state: 'cancelled', rows_done: 0 });
   });
 
   test('a paused run can be cancelled', async () => {
     const one = await experiment('paused and cancelled');
-    await one.start({ runner: module('slow'), records: questions(100), concurrency: 4 });
-    await one.until(({ rows_done }) => rows_done >= 4);
+    await letGo('soon');
+    const records = [...heldRows('soon', 4), ...heldRows('later', 96)];
+    await one.start({ runner: module('held'), records, concurrency: 4 });
+    await one.until(({ rows_done }) => rows_done === 4);
     await one.steer('pause');
+    await stopHeard(service.temporalAddress, one.workflowId());
     await one.steer('cancel');
+    await letGo('later');
     expect(await one.end()).toMatchObject({ state: 'cancelled' });
   });
 
   test('the endpoint never sees more calls at once than allowed, also after a change, and no row is given up for it', async () => {
-    // Answers wait for it: a slow machine asks for fewer at once than it may.
+    // Answers wait for it: a slow machine asks for fewer at once than it may, and must not be through before the concurrency is changed.
     let mayAnswer = Promise.withResolvers<void>();
+    const hold = () => {
+      mayAnswer = Promise.withResolvers();
+    };
     const ok = late(150, says('ok'));
     await using endpoint = await model('narrow', async (request, response) => {
+      if (endpoint.requests.length === 60) hold();
       await mayAnswer.promise;
       return ok(request, response);
     });
@@ -348,7 +377,9 @@ describe('steering', () => {
     mayAnswer.resolve();
     await one.until(({ rows_done }) => rows_done >= 30);
     expect(endpoint.mostAtOnce()).toBe(12);
+    await expect.poll(() => endpoint.requests.length).toBeGreaterThanOrEqual(60);
     await one.steer('concurrency', { concurrency: 3 });
+    mayAnswer.resolve();
     // The calls that were under way end; from then on nine calls in a row are made by three lanes.
     do {
       endpoint.forgetMost();
@@ -356,8 +387,8 @@ describe('steering', () => {
       await vi.waitUntil(() => endpoint.requests.length >= before + 9, { timeout: 60_000, interval: 5 });
     } while (endpoint.mostAtOnce() > 3 && endpoint.requests.length < 350);
     expect(endpoint.mostAtOnce()).toBeLessThanOrEqual(3);
+    hold();
     await one.steer('concurrency', { concurrency: 30 });
-    mayAnswer = Promise.withResolvers<void>();
     await expect.poll(() => endpoint.atOnce()).toBeGreaterThan(12);
     mayAnswer.resolve();
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 400, rows_failed: 0 });
@@ -599,20 +630,19 @@ describe('running again', () => {
 });
 
 test('a dataset that is edited during a run changes nothing of it', async () => {
-  const dataset = await createDataset({ client: service.client, name: 'edited meanwhile', content: questions(60) });
+  await letGo('before');
+  const records = [...heldRows('before', 10), ...heldRows('after', 50)];
+  const dataset = await createDataset({ client: service.client, name: 'edited meanwhile', content: records });
   const ref = { dataset_id: dataset.id, version_index: dataset.current_version_index };
   const one = await experiment('frozen rows', { dataset: ref });
-  await one.start({ runner: module('slow'), concurrency: 5 });
-  await one.until(({ rows_done }) => rows_done >= 10);
+  await one.start({ runner: module('held'), concurrency: 5 });
+  await one.until(({ rows_done }) => rows_done === 10);
   const edited = await service.request('PATCH', `/datasets/${dataset.id}/content`, {
     edits: [{ edit_type: 'append_row', values: { input: 'late', output: 'late' } }],
   });
   expect(edited.status).toBeLessThan(300);
   await service.request('DELETE', `/datasets/${dataset.id}`);
+  await letGo('after');
   expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 60, rows_total: 60 });
-  expect((await one.traces()).map(({ input }) => input).sort()).toEqual(
-    questions(60)
-      .map(({ input }) => input)
-      .sort(),
-  );
+  expect((await one.traces()).map(({ input }) => input).sort()).toEqual(records.map(({ input }) => input).sort());
 });
