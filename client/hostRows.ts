@@ -60,6 +60,9 @@ interface Waiting {
   json: string;
 }
 
+/** A service of an earlier release says no concurrency. */
+type BeatReply = Omit<z.output<typeof HeartbeatReply>, 'concurrency'> & { concurrency?: number };
+
 class Host {
   private readonly hosted: HostedRun;
   private readonly path: string;
@@ -307,10 +310,12 @@ class Host {
     if (this.held.size === 0 || this.beating) return;
     this.beating = true;
     try {
-      const { state } = await this.send<z.output<typeof HeartbeatReply>>('rows/heartbeat', {
+      const { state, concurrency } = await this.send<BeatReply>('rows/heartbeat', {
         process: this.hosted.process,
         holding: [...this.held],
       });
+      // Rows that wait here may be all that are left, so that no further lease says it.
+      this.concurrency = concurrency ?? this.concurrency;
       this.notice(state);
     } catch (err) {
       // A beat that is missed is made good by the next one; only what lasts ends the hosting.

@@ -31,15 +31,14 @@ export function callerRowRoutes(callers: CallerDeps): Endpoint[] {
       waits: true,
       response: LeaseReply,
       handle: async ({ params, body, signal }) => {
-        const run = await inProject(params);
-        const { state, attempt, rows } = await leaseRows(
+        const { run, attempt, rows } = await leaseRows(
           callers,
-          run,
+          await inProject(params),
           { ...body, waitMs: body.wait_ms, holding: body.holding ?? undefined },
           signal,
         );
         return {
-          state,
+          state: run.state,
           attempt,
           concurrency: run.settings.concurrency,
           row_time_limit_ms: run.settings.rowTimeLimitMs,
@@ -87,7 +86,7 @@ export function callerRowRoutes(callers: CallerDeps): Endpoint[] {
         if (!(await callers.offered.seen(run.experimentId, body.process)))
           throw new ServiceError('Conflict', `another process runs experiment ${run.experimentId} now; this one must stop`);
         await callers.offered.renew(run.experimentId, body.process, run.settings.rowTimeLimitMs, body.holding ?? undefined);
-        return { state: run.state };
+        return { state: run.state, concurrency: run.settings.concurrency };
       },
     }),
   ];

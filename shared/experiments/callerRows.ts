@@ -167,7 +167,8 @@ export interface CallerDeps {
 
 /** Rows for the caller's process, or why there are none: nothing to do right now (ask again), or the run has ended. */
 export interface Lease {
-  state: ExperimentRun['state'];
+  /** The run as it was when the rows were leased, or when the wait was over. */
+  run: ExperimentRun;
   attempt: number;
   rows: ExperimentRow[];
 }
@@ -206,18 +207,17 @@ export async function leaseRows(
       run.state === 'running' || run.state === 'requested'
         ? await deps.offered.lease(experimentId, process, limit, run.settings.rowTimeLimitMs)
         : [];
-    if (leased.length > 0)
-      return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await leasedRows(deps, run, process, leased) };
+    if (leased.length > 0) return { run, attempt: leased[0]?.attempt ?? 0, rows: await leasedRows(deps, run, process, leased) };
     // A pause that begins is reported at once: the process may hold rows that it has not started.
     const pauses = run.state === 'paused' && before !== undefined && before !== 'paused';
     before = run.state;
-    if (hasEnded(run.state) || pauses || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
+    if (hasEnded(run.state) || pauses || signal.aborted) return { run, attempt: 0, rows: [] };
     if (Date.now() >= until) {
       // The workflow may have gone to wait for a caller while another call (a start, a heartbeat) made the silence look short. It is asked
       // first: a question leaves nothing in its history, a signal stays there.
       const workflow = run.state === 'running' ? await deps.workflowProgress(run).catch(() => undefined) : undefined;
       if (workflow?.awaitsCaller) await wake(deps, run);
-      return { state: run.state, attempt: 0, rows: [] };
+      return { run, attempt: 0, rows: [] };
     }
     await deps.notices.wait(experimentId, Math.min(LOOK_MS, until - Date.now()), signal);
   }

@@ -256,7 +256,7 @@ export const HeartbeatRequest = z.strictObject({
     'Rows that the process has, whose time is prolonged; without it, those of all that were leased to it.',
   ),
 });
-export const HeartbeatReply = z.object({ state: runState });
+export const HeartbeatReply = z.object({ state: runState, concurrency: z.int().describe('Rows that may run at once now.') });
 
 /** The data of an event `progress`: the same as of `progress`, the time left at the rate of the last half minute. */
 export interface LiveProgressEvent extends Omit<z.output<typeof ProgressReply>, 'failures'> {

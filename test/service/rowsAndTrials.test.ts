@@ -548,12 +548,13 @@ describe('while rows run', () => {
     for (let round = 0; round < 3; round++) await isOfAll(8);
     expect(most).toBe(8);
     await one.steer('concurrency', { concurrency: 2 });
-    // The process hears of it with its next rows.
+    // The process hears of it with its next heartbeat: rows that have begun by then run on.
+    const afterHeartbeat = { interval: 3_000 };
     await expect
       .poll(() => {
         if (held.length > 2) releaseAll();
         return held.length;
-      })
+      }, afterHeartbeat)
       .toBe(2);
     most = 0;
     for (let round = 0; round < 3; round++) await isOfAll(2);
