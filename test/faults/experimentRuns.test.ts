@@ -384,7 +384,7 @@ describe('steering', () => {
     do {
       endpoint.forgetMost();
       const before = endpoint.requests.length;
-      await vi.waitUntil(() => endpoint.requests.length >= before + 9, { timeout: 60_000, interval: 5 });
+      await vi.waitUntil(() => endpoint.requests.length >= before + 9, { timeout: 240_000, interval: 5 });
     } while (endpoint.mostAtOnce() > 3 && endpoint.requests.length < 350);
     expect(endpoint.mostAtOnce()).toBeLessThanOrEqual(3);
     hold();

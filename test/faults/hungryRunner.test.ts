@@ -9,17 +9,20 @@ import { moduleRunner } from '../../workers/runners/module.ts';
 
 const MODULE = `
   export default async (input) => {
-    // Pieces of 8 MB, so that it ends within its time limit where the processors are busy with other work.
+    // Pieces of 8 MB: smaller ones take long where the processors are busy with other work.
     if (input === 'eats') for (const kept = []; ; ) kept.push(new Array(1_000_000).fill(0));
     if (input === 'loops') for (;;);
     return input;
   };`;
 
-test('rows that eat memory or loop cost only themselves', async () => {
+test.each([
+  ['eat memory', 'eats', 240_000, "the runner's process died 3 times on this row"],
+  ['loop', 'loops', 10_000, 'the row took longer than its time limit of 10000 ms'],
+])('rows that %s cost only themselves', async (_, hungry, rowTimeLimitMs, reason) => {
   const folder = await mkdtemp(join(tmpdir(), 'assay-hungry-'));
   const path = join(folder, 'hungry.mjs');
   await writeFile(path, MODULE);
-  const run = { experimentId: newId(), name: 'r', projectId: newId(), settings: { rowTimeLimitMs: 10_000 } } as ExperimentRun;
+  const run = { experimentId: newId(), name: 'r', projectId: newId(), settings: { rowTimeLimitMs } } as ExperimentRun;
   const runner = moduleRunner(run, path, { env: process.env }, 64);
   const signal = new AbortController().signal;
   const context = {
@@ -41,14 +44,8 @@ test('rows that eat memory or loop cost only themselves', async () => {
       variables: { input },
     }) as ExperimentRow;
   try {
-    const results = await Promise.all(['a', 'eats', 'b', 'loops', 'c'].map((input, at) => runner.run(row(input, at), context)));
-    expect(results.map(({ output, error }) => output ?? error)).toEqual([
-      'a',
-      "the runner's process died 3 times on this row",
-      'b',
-      'the row took longer than its time limit of 10000 ms',
-      'c',
-    ]);
+    const results = await Promise.all(['a', hungry, 'b', 'c'].map((input, at) => runner.run(row(input, at), context)));
+    expect(results.map(({ output, error }) => output ?? error)).toEqual(['a', reason, 'b', 'c']);
   } finally {
     await runner.close();
     await rm(folder, { recursive: true });

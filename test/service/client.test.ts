@@ -362,9 +362,9 @@ describe('a function over rows', () => {
         return input;
       },
     });
-    await vi.waitFor(() => expect(ran.length > 2 && id).toBeTruthy(), { timeout: 60_000 });
+    await vi.waitFor(() => expect(ran.length > 2 && id).toBeTruthy(), { timeout: 240_000 });
     await steer('pause');
-    await vi.waitFor(() => expect(warned.join()).toContain('paused'), { timeout: 60_000 });
+    await vi.waitFor(() => expect(warned.join()).toContain('paused'), { timeout: 240_000 });
     isPaused.resolve();
     expect(ran.length).toBeLessThan(16);
     await steer('resume');
@@ -395,7 +395,7 @@ describe('a function over rows', () => {
         const { body } = await service.request('GET', `/projects/${projectId}/experiments/${contested?.id}/progress`);
         expect((body as { rows_done: number }).rows_done).toBeGreaterThan(0);
       },
-      { timeout: 60_000 },
+      { timeout: 240_000 },
     );
     const second = await run(questions(30), 1);
     expect(second).toMatchObject({
@@ -688,7 +688,7 @@ describe('a URL as the runner', () => {
       expect(status).toBe(200);
       await vi.waitFor(
         async () => expect((await service.request('GET', `${base}/progress`)).body).toMatchObject({ state: 'completed' }),
-        { timeout: 60_000 },
+        { timeout: 240_000 },
       );
     }
     await new Promise((resolve) => endpoint.close(resolve));

@@ -662,7 +662,7 @@ describe('run', () => {
     const first = startAssay(['run', 'shouting.ts'], experimentFile(slow));
     const pid = await untilSlow(first);
     first.kill('SIGKILL');
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 120_000 });
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 240_000 });
   });
 });
 

@@ -419,7 +419,7 @@ describe('the gate', () => {
       baseline: { tag: { key: 'branch', value: 'main' } },
       metrics: [{ metric: 'right', max_drop: 0 }],
     };
-    await vi.waitFor(async () => expect((await gate(id, body)).baseline?.id).toBe(newest), { timeout: 60_000 });
+    await vi.waitFor(async () => expect((await gate(id, body)).baseline?.id).toBe(newest), { timeout: 240_000 });
     expect(await gate(id, body)).toMatchObject({
       status: 'passed',
       baseline: { name: 'main 2 🚀', tags: { branch: 'main', commit: 'c0ffee' } },
@@ -458,7 +458,7 @@ describe('the gate', () => {
     await vi.waitFor(
       async () =>
         expect(await refusal(id, { experiment_id: running.id, max_failed: 1 })).toMatch(/^409 .*did not run to its end/),
-      { timeout: 60_000 },
+      { timeout: 240_000 },
     );
   });
 

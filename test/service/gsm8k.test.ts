@@ -163,7 +163,7 @@ function stories(): void {
           async () =>
             (await service.client.send<{ status: { log_generation: { progress_percent: number } } }>(path)).status.log_generation
               .progress_percent,
-          { timeout: 120_000, interval: 250 },
+          { timeout: 240_000, interval: 250 },
         )
         .toBe(1);
       const seconds = (performance.now() - began) / 1_000;

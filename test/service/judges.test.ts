@@ -416,7 +416,7 @@ describe('rows of a dataset that a model makes', () => {
         expect(progress.steps_completed).toBe(progress.steps_total);
         return progress;
       },
-      { timeout: 60_000, interval: 50 },
+      { timeout: 240_000, interval: 50 },
     );
   const rowsOf = async (id: string) =>
     (await datasetRows({ client, id }).all()).map(({ values_dict }) => values_dict) as Record<string, string>[];

@@ -76,11 +76,11 @@ async function executions(name: string): Promise<string[]> {
 test('a job runs once at each of its times, whatever the number of apis and workers, and goes on when one dies', async () => {
   const jobs = [job('count', 1_000)];
   await Promise.all([apiProcess().prepare(jobs), apiProcess().prepare(jobs)]);
-  await vi.waitFor(() => expect(runs('count').length).toBeGreaterThanOrEqual(4), { timeout: 60_000 });
+  await vi.waitFor(() => expect(runs('count').length).toBeGreaterThanOrEqual(4), { timeout: 240_000 });
 
   await workers[0]?.kill();
   const before = runs('count').length;
-  await vi.waitFor(() => expect(runs('count').length).toBeGreaterThanOrEqual(before + 3), { timeout: 60_000 });
+  await vi.waitFor(() => expect(runs('count').length).toBeGreaterThanOrEqual(before + 3), { timeout: 240_000 });
   expect(new Set(runs('count').slice(before + 1))).toEqual(new Set([String(workers[1]?.pid)]));
 
   await schedule('count').pause();
@@ -126,7 +126,7 @@ test('what a crash may have cut off is run at each start, without waiting for it
     const api = apiProcess();
     await api.prepare(jobs);
     await api.startJobs(jobs);
-    await vi.waitFor(() => expect(runs('once-there')).toHaveLength(start), { timeout: 60_000 });
+    await vi.waitFor(() => expect(runs('once-there')).toHaveLength(start), { timeout: 240_000 });
     await expect.poll(async () => (await executions('once-there')).length).toBe(start);
   }
 });
