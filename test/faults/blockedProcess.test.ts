@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -55,7 +55,8 @@ test('an event loop that stays blocked is named in the log, then the process end
   const { ended, lines, tell } = await start({ warnMs: 200, endMs: 1_000 });
   tell('block');
   expect(await ended).toEqual([null, 'SIGKILL']);
-  expect(lines()).toMatchObject([
+  // A busy machine may have held it up before.
+  expect(lines().slice(-2)).toMatchObject([
     {
       level: 50,
       msg: 'the event loop is blocked: nothing is answered; after 1 s the process ends',
@@ -67,12 +68,16 @@ test('an event loop that stays blocked is named in the log, then the process end
 
 test('one that turns again goes on, and one that was suspended was never blocked', async () => {
   const { child, ended, lines, tell } = await start({ warnMs: 200, endMs: 20_000 });
-  tell('blockForAWhile');
-  await expect.poll(() => lines().map(({ msg }) => msg)).toContain('the event loop turns again');
+  const said = () => lines().map(({ msg }) => msg);
+  const end = join(folder, 'end-of-block');
+  tell(`blockUntil ${end}`);
+  await expect.poll(said).toContain('the event loop is blocked: nothing is answered; after 20 s the process ends');
+  await writeFile(end, '');
+  await expect.poll(said).toContain('the event loop turns again');
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
 
-  const suspended = await start({ warnMs: 1_000, endMs: 2_000 });
+  const suspended = await start({ warnMs: 2_000, endMs: 2_500 });
   suspended.child.kill('SIGSTOP');
   await delay(3_000); // that it was away for longer than it may be blocked is what is tested
   suspended.child.kill('SIGCONT');

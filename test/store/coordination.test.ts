@@ -170,7 +170,8 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     };
     await Promise.all([
       ...Array.from({ length: 1_000 }, (_, n) => lane(n % 2 === 0 ? many : other, 'crowd', 5)),
-      ...Array.from({ length: 5 }, () => lane(few, 'few', 5)),
+      // Some wait while others are on their way to the queue again, however busy the machine.
+      ...Array.from({ length: 20 }, () => lane(few, 'few', 5)),
     ]);
     expect(most).toBe(limit);
     expect(counts.few).toBeGreaterThan(200); // half of them would be 300
@@ -229,28 +230,28 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     test('per minute are no more than allowed, from all processes together, and spread over the minute', async () => {
       const all = await processes(3);
       const key = newId();
-      const limits = { concurrency: 1_000, requestsPerMinute: 1_200 };
+      const limits = { concurrency: 1_000, requestsPerMinute: 300 };
       const start = performance.now();
       const permits = await Promise.all(
-        Array.from({ length: 45 }, (_, n) => enter(all[n % all.length] as Coordination, key, limits)),
+        Array.from({ length: 30 }, (_, n) => enter(all[n % all.length] as Coordination, key, limits)),
       );
-      // Those of one second may come at once, 20; the other 25 come 20 to a second.
-      expect(performance.now() - start).toBeGreaterThan(1_150);
-      expect(permits.filter(({ waitedFor }) => waitedFor === 'rate').length).toBeGreaterThan(20);
+      // Those of one second may come at once, 5; the other 25 come 5 to a second, and some of them need not wait where a machine stalls.
+      expect(performance.now() - start).toBeGreaterThan(4_700);
+      expect(permits.filter(({ waitedFor }) => waitedFor === 'rate').length).toBeGreaterThan(10);
       for (const permit of permits) permit.leave({ result: 'ok' });
     });
 
     test('per minute are shared evenly by those who wait, however many they are', async () => {
       const [one, other = one] = await processes(2);
       const key = newId();
-      const limits = { concurrency: 1_000, requestsPerMinute: 12_000 };
+      const limits = { concurrency: 1_000, requestsPerMinute: 3_000 };
       const counts = { crowd: 0, few: 0 };
       let isOver = false;
       const lane = async (process: Coordination, party: 'crowd' | 'few') => {
         while (!isOver) {
           const permit = await enter(process, key, limits, { party });
           counts[party]++;
-          if (counts.crowd + counts.few >= 400) isOver = true;
+          if (counts.crowd + counts.few >= 200) isOver = true;
           permit.leave({ result: 'ok' });
         }
       };
@@ -258,7 +259,8 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
         ...Array.from({ length: 200 }, () => lane(one, 'crowd')),
         ...Array.from({ length: 5 }, () => lane(other, 'few')),
       ]);
-      expect(counts.few).toBeGreaterThan(60); // the crowd had the first second's 200 to itself at worst, then both take turns
+      // The crowd had the first second's 50 to itself at worst, and those of a second in which the machine stood still; then both take turns.
+      expect(counts.few).toBeGreaterThan(25);
     });
 
     test('reserve the tokens that they may use, and give back what they did not', async () => {
@@ -286,7 +288,7 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
       const limits = { concurrency: 100 };
       const start = performance.now();
       const under = await Promise.all(Array.from({ length: 20 }, (_, n) => enter(n % 2 ? one : other, key, limits)));
-      for (const permit of under) permit.leave({ result: 'overloaded', retryAfterMs: 400 });
+      for (const permit of under) permit.leave({ result: 'overloaded', retryAfterMs: 1_500 });
       // Those who were under way when the first was refused say nothing new: half of twenty are left, not one.
       const [tenth, eleventh] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
       let admitted = 0;
@@ -296,7 +298,7 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
         if (admitted === 11) eleventh.resolve(performance.now());
         return permit;
       });
-      expect((await tenth.promise) - start).toBeGreaterThan(390); // timers may be a little early
+      expect((await tenth.promise) - start).toBeGreaterThan(1_490); // timers may be a little early
       expect(await isAdmitted(eleventh.promise, 200)).toBe(false);
       await Promise.all(calls.map(async (call) => (await call).leave({ result: 'ok' })));
       // One that asks before the refusals have arrived waits for a slot at first, and says so.
@@ -356,15 +358,23 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
 
   test('failed logins are counted over all processes; a success begins anew, and what was not made is not counted', async () => {
     const [one, other = one] = await processes(2);
-    const attempt = { account: newId(), address: '192.0.2.1' };
+    let attempt = { account: newId(), address: '192.0.2.1' };
     const wait = (process: Coordination) => process.attempts.waitMs(attempt);
     const fail = async (times: number) => {
       for (let n = 0; n < times; n += 1) expect(await (n % 2 ? one : other).attempts.begin(attempt)).toBe(0);
     };
-    await fail(10);
-    expect(await wait(one)).toBeGreaterThan(0);
-    expect(await wait(other)).toBeLessThanOrEqual(2_000);
-    expect(await other.attempts.begin(attempt)).toBeGreaterThan(0);
+    const tenFailures = async () => {
+      await fail(10);
+      return [await wait(one), await wait(other), await other.attempts.begin(attempt)] as const;
+    };
+    let waits = await tenFailures();
+    // The wait is of two seconds: a machine that stood still as long begins with another account.
+    for (let tries = 1; tries < 5 && waits.includes(0); tries++) {
+      attempt = { ...attempt, account: newId() };
+      waits = await tenFailures();
+    }
+    expect(Math.min(...waits)).toBeGreaterThan(0);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2_000);
     expect(await one.attempts.waitMs({ ...attempt, address: '192.0.2.2' })).toBe(0);
     expect(await one.attempts.waitMs({ ...attempt, account: newId() })).toBe(0);
     await other.attempts.takeBack(attempt, 'not made');
@@ -420,9 +430,11 @@ describeWithServer('through Redis', redisProgram, (program) => {
   contract((count) => Promise.all(Array.from({ length: count }, () => open())));
 
   describe('when something dies', () => {
+    /** Far more than a machine stalls: who lives has renewed it in time. */
+    const LEASE_MS = 3_000;
     let mine: Coordination;
     beforeEach(async () => {
-      mine = await open(600);
+      mine = await open(LEASE_MS);
     });
     afterEach(() => mine.close());
 
@@ -432,7 +444,7 @@ describeWithServer('through Redis', redisProgram, (program) => {
       const source = `
         const { connectRedis } = await import(${url('connect.ts')});
         const { redisCoordination } = await import(${url('coordination.ts')});
-        const { concurrency } = redisCoordination(await connectRedis(${JSON.stringify(server.url)}), { leaseMs: 600 });
+        const { concurrency } = redisCoordination(await connectRedis(${JSON.stringify(server.url)}), { leaseMs: ${LEASE_MS} });
         for (let i = 0; i < 2; i++) await concurrency.acquire(${JSON.stringify(key)}, 3);
         void concurrency.acquire(${JSON.stringify(key)}, 3); // waits, with a ticket in the queue
         console.log('held');`;
@@ -441,14 +453,14 @@ describeWithServer('through Redis', redisProgram, (program) => {
       onTestFinished(() => void holder.kill('SIGKILL'));
       await once(holder.stdout, 'data');
       const waiting = mine.concurrency.acquire(key, 3);
-      const admittedWhileAlive = await Promise.race([waiting.then(() => true), wait(1_500).then(() => false)]);
-      expect(admittedWhileAlive).toBe(false); // 1.5 s is longer than a lease: both processes have renewed
+      const admittedWhileAlive = await Promise.race([waiting.then(() => true), wait(1.5 * LEASE_MS).then(() => false)]);
+      expect(admittedWhileAlive).toBe(false); // longer than a lease: both processes have renewed
       holder.kill('SIGKILL');
       const killed = performance.now();
       const releases = [await waiting, await mine.concurrency.acquire(key, 3)];
       expect(performance.now() - killed).toBeLessThan(30_000);
       const tooMany = mine.concurrency.acquire(key, 3);
-      expect(await Promise.race([tooMany.then(() => true), wait(800).then(() => false)])).toBe(false);
+      expect(await Promise.race([tooMany.then(() => true), wait(1.2 * LEASE_MS).then(() => false)])).toBe(false);
       live();
       (await tooMany)();
       for (const release of releases) release();
@@ -514,8 +526,8 @@ describeWithServer('through Redis', redisProgram, (program) => {
     test('a held slot is entered again in a Redis that lost everything', async () => {
       const lost = await startRedisServer(program);
       const [one, other] = [
-        redisCoordination(await connectRedis(lost.url), { leaseMs: 600 }),
-        redisCoordination(await connectRedis(lost.url), { leaseMs: 600 }),
+        redisCoordination(await connectRedis(lost.url), { leaseMs: LEASE_MS }),
+        redisCoordination(await connectRedis(lost.url), { leaseMs: LEASE_MS }),
       ];
       const key = newId();
       const release = await one.concurrency.acquire(key, 1);
@@ -529,9 +541,9 @@ describeWithServer('through Redis', redisProgram, (program) => {
           ),
         )
         .toBe(true);
-      await wait(600);
+      await wait(LEASE_MS);
       const waiting = other.concurrency.acquire(key, 1);
-      expect(await Promise.race([waiting.then(() => true), wait(700).then(() => false)])).toBe(false);
+      expect(await Promise.race([waiting.then(() => true), wait(1.2 * LEASE_MS).then(() => false)])).toBe(false);
       release();
       (await waiting)();
       await Promise.all([one.close(), other.close()]);
@@ -575,10 +587,10 @@ describeWithServer('through Redis', redisProgram, (program) => {
       refusedAt = performance.now();
       endpoint.otherwise((request, response) => {
         // Those that were on their way already are none that were started since.
-        if (performance.now() - refusedAt > 300) next = Math.min(next, performance.now());
+        if (performance.now() - refusedAt > 2_500) next = Math.min(next, performance.now());
         return late(10, says('ok'))(request, response);
       });
-      return fails(429, {}, { 'retry-after-ms': '600' })(request, response);
+      return fails(429, {}, { 'retry-after-ms': '4000' })(request, response);
     };
     endpoint.next(...Array.from({ length: 30 }, () => late(10, says('ok'))), refuse);
     const ended = [100, 5].map(async (lanes) => {
@@ -589,7 +601,7 @@ describeWithServer('through Redis', redisProgram, (program) => {
     await Promise.all(ended);
     expect(endpoint.requests).toHaveLength(200);
     expect(endpoint.mostAtOnce()).toBeLessThanOrEqual(4);
-    expect(next - refusedAt).toBeGreaterThan(590);
+    expect(next - refusedAt).toBeGreaterThan(3_990);
   });
 
   test('a URL where no Redis answers is refused in one sentence that names the setting', async () => {

@@ -25,7 +25,8 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
     database = await openDatabase({
       url: server.url,
       connections: 2,
-      limits: { statementMs: 300, silentMs: 1_000, idleMs: 300 },
+      // Far more than a machine that stalls takes from one statement to the next.
+      limits: { statementMs: 2_500, silentMs: 6_000, idleMs: 2_500 },
       onLost: (err) => lost.push(err),
       onWait: (seconds) => waits.push(seconds),
       onLate: (sql, err) => late.push(`${sql}: ${err.message}`),
@@ -134,7 +135,7 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
       behind = await openDatabase({
         url: url.href,
         connections: 3,
-        limits: { statementMs: 15_000, silentMs: 18_000, idleMs: 500 },
+        limits: { statementMs: 15_000, silentMs: 18_000, idleMs: 2_500 },
       });
     });
     afterAll(async () => {
@@ -145,7 +146,7 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
     /** Breaks its connection, for longer than a transaction may idle. */
     const breakLinks = async () => {
       proxy.set('reset');
-      await new Promise((resolve) => setTimeout(resolve, 600));
+      await new Promise((resolve) => setTimeout(resolve, 2_700));
     };
 
     test('its locks are free at once, though every connection of the pool waits for them', async () => {

@@ -99,11 +99,11 @@ describeWithServer(
       TEMPORAL_TLS_SERVER_NAME: SERVER_NAME,
     });
     const settings = (environment: Record<string, string>) => temporalAddress(readConfig(environment)) as TemporalAddress;
-    const connectAs = (environment: Record<string, string>) =>
-      connectTemporal({ ...settings(environment), namespace: 'default', connectTimeoutMs: 3_000 });
+    const connectAs = (environment: Record<string, string>, connectTimeoutMs = 3_000) =>
+      connectTemporal({ ...settings(environment), namespace: 'default', connectTimeoutMs });
 
     test('is reached with them, by what starts workflows and by workers', async () => {
-      const { connection, client } = await connectAs(files());
+      const { connection, client } = await connectAs(files(), 60_000);
       try {
         expect((await client.workflow.count()).count).toBe(0);
       } finally {

@@ -75,9 +75,13 @@ test('what is known of traces is what their rows say, after any writes, moves, f
         const record = { id: spans[id], type, trace_id: traces[trace], parent_id, input: 'in', metrics };
         return { action: 'log', record };
       };
-      // The ids of the run are read at its first write.
-      await write([{ action: 'log', record: { id: newId(), type: 'trace', input: 'first' } }]);
-      await new Promise((done) => setTimeout(done, 20));
+      // The ids of the run are read at its first write; until then no trace is known to be new.
+      const written = async () => {
+        const id = newId();
+        await write([{ action: 'log', record: { id, type: 'trace', trace_id: id, input: 'first' } }]);
+        return clickhouse.writtenTraces?.get(run, id);
+      };
+      await expect.poll(written, { interval: 20 }).toBeDefined();
       for (const one of steps) {
         if (one.does === 'log') await Promise.all(one.spans.map((of) => write([logged(of)])));
         if (one.does === 'trace') {
