@@ -9,6 +9,7 @@ import { judgeContext } from '../../shared/scoring/judgeContext.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import { type Answer, fails, type ModelEndpoint, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { experimentOf } from '../support/runs.ts';
 import { scoredRecord } from '../support/scoredRecord.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
@@ -162,11 +163,13 @@ describe('the similarity of embeddings', () => {
 describe('a check by embeddings in the service', () => {
   let service: TestService;
   let client: ServiceClient;
+  let projectId: string;
   let at: string;
   beforeAll(async () => {
     service = await sharedTestService();
     client = service.client;
-    at = `/v2/projects/${(await service.project()).id}/experiments`;
+    projectId = (await service.project()).id;
+    at = `/v2/projects/${projectId}/experiments`;
     await client.send('/integrations/custom/embedder', {
       method: 'PUT',
       body: { endpoint: `${endpoint.url}/v1`, authentication_type: 'none', models: ['text-embedding-3-small'] },
@@ -198,7 +201,7 @@ describe('a check by embeddings in the service', () => {
     expect(made).toMatchObject({ needs: ['reference_output'], check: { threshold: 0.7 } });
     const experiment = await experimentWith(made);
     expect(await runOf(experiment)).toMatchObject({ status: 200 });
-    await client.send(`${at}/${experiment.id}/progress`, { query: { wait_ms: 30_000 } });
+    await experimentOf(client, projectId, experiment.id).end();
     const { records } = await client.send<{ records: { input: string; metric_info: Record<string, object> }[] }>(
       at.replace('experiments', 'traces/search'),
       { body: { experiment_id: experiment.id } },

@@ -4,6 +4,7 @@ import { createExperiment, getExperiment, getExperiments, Logger, runExperiment 
 import { figureCell } from '../../demo/figureCell.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
+import { experimentOf } from '../support/runs.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
@@ -168,7 +169,7 @@ describe('rows that failed', () => {
       body: { detail: [{ msg: expect.stringContaining('"length" has no range') }] },
     });
     expect((await run({ failed_rows: 'omit' })).status).toBe(200);
-    await client.send(`${at}/${experiment.id}/progress`, { query: { wait_ms: 30_000 } });
+    await experimentOf(client, projectId, experiment.id).end();
     const ended = await client.send<ExperimentResponse>(`${at}/${experiment.id}`);
     expect(ended).toMatchObject({
       failed_rows: 'omit',

@@ -1,4 +1,4 @@
-// A service of its own: it takes a session for idle after two seconds instead of minutes.
+// A service of its own: it takes a session for idle after six seconds instead of minutes.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDataset } from '../../client/index.ts';
@@ -14,7 +14,7 @@ import type { TestService } from '../support/testService.ts';
 let service: TestService;
 let endpoint: ModelEndpoint;
 beforeAll(async () => {
-  [service, endpoint] = await Promise.all([startTestService({ SESSION_IDLE_SECONDS: '2' }), startModelEndpoint()]);
+  [service, endpoint] = await Promise.all([startTestService({ SESSION_IDLE_SECONDS: '6' }), startModelEndpoint()]);
   await modelAt(service.client, 'judge', endpoint.url, ['judge-1']);
 });
 afterAll(async () => {

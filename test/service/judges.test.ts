@@ -19,6 +19,7 @@ import {
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { type Answer, fails, hangs, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { experimentOf } from '../support/runs.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
@@ -89,7 +90,7 @@ async function run(experiment: ExperimentResponse) {
 }
 
 async function ended(experiment: ExperimentResponse) {
-  await client.send(`${at}/${experiment.id}/progress`, { query: { wait_ms: 30_000 } });
+  await experimentOf(client, projectId, experiment.id).end();
   const { records } = await client.send<{ records: { metric_info: Record<string, Shown> }[] }>(
     at.replace('experiments', 'traces/search'),
     { body: { experiment_id: experiment.id } },
@@ -224,7 +225,7 @@ test('a metric of spans alone scores the spans of each row, and gives the row wh
     isBroken = false;
     asked.length = 0;
     await client.send(`${at}/${experiment.id}/run`, { body: { rows_to_run: 'none' } });
-    await client.send(`${at}/${experiment.id}/progress`, { query: { wait_ms: 30_000 } });
+    await experimentOf(client, projectId, experiment.id).end();
     expect(asked).toEqual(['bad/1']);
     expect((await counts(experiment.id))[ofModels.id]).toMatchObject({ values: 5, failed: 0, not_applicable: 1, missing: 0 });
     expect((await rows()).bad).toEqual(['roll_up', 1]);

