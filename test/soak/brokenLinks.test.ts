@@ -1,3 +1,4 @@
+// A service of its own: links to its servers are cut and held.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';

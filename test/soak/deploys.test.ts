@@ -1,3 +1,4 @@
+// A service of its own: its workers are replaced.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// A service of its own: its processes stand still for a while.
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// A service of its own: it is killed amid a run.
 import { appendFile, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { createDataset } from '../../client/createDataset.ts';

@@ -1,3 +1,4 @@
+// A service of its own: it is two apis and two workers over servers.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

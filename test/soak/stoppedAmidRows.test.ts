@@ -1,3 +1,4 @@
+// A service of its own: it is stopped amid a row.
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runExperiment } from '../../client/runExperiment.ts';

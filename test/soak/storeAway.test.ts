@@ -1,3 +1,4 @@
+// A service of its own: its record store is killed or stopped.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// A service of its own: its Temporal server is replaced by an empty one.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
