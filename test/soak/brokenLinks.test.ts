@@ -76,12 +76,12 @@ describeWithServer('the link to a server breaks', postgresProgram, (postgres) =>
         await delay(300);
       }
       const ended = Date.now();
-      await delay(5_000);
+      await delay(15_000);
       isOver = true;
       await load;
       console.log(statuses, `longest ${longest} ms, refused until ${lastRefused - ended} ms after the last reset`);
       expect(longest).toBeLessThan(20_000);
-      expect(lastRefused - ended).toBeLessThan(2_000);
+      expect(lastRefused - ended).toBeLessThan(8_000); // the locks of a lost transaction would last 12 s
     });
 
     test('a server of Postgres that says nothing: a request has its answer in 20 s', { timeout: 600_000 }, async () => {

@@ -42,8 +42,9 @@ interface Script {
 }
 
 /** Runs the user's script in a process of its own. */
-function run(name: string, { rows, blockFor = 0 }: { rows: number; blockFor?: number }): Script {
-  const child = spawn(process.execPath, [script, attemptsFile(name), name, String(rows), String(CONCURRENCY), String(blockFor)], {
+function run(name: string, { rows, blockFor = 0, holdAt = 0 }: { rows: number; blockFor?: number; holdAt?: number }): Script {
+  const given = [attemptsFile(name), name, ...[rows, CONCURRENCY, blockFor, holdAt].map(String)];
+  const child = spawn(process.execPath, [script, ...given], {
     env: { ...process.env, SERVICE_API_URL: service.url, SERVICE_API_KEY: service.apiKey },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -100,15 +101,18 @@ test('a caller that is killed and started again ends its experiment: every row o
   const rows = 2_000;
   const name = 'killed caller';
   const kills: { started: number; recorded: number; unrecorded: number }[] = [];
-  let script = run(name, { rows });
-  for (const count of [200, 900, 1_500]) {
+  const counts = [200, 900, 1_500];
+  // However late the kill is, the script is not through.
+  const next = () => run(name, { rows, holdAt: kills.length < counts.length ? Number(counts[kills.length]) + 200 : 0 });
+  let script = next();
+  for (const count of counts) {
     await executed(name, count, script);
     await script.kill();
     const started = executions(name);
     const recorded = new Set((await (await experimentNamed(name)).traces()).map((trace) => Number(trace.input.split(' ')[1])));
     const unrecorded = [...new Set(started.map(({ ordinal }) => ordinal))].filter((ordinal) => !recorded.has(ordinal)).length;
     kills.push({ started: started.length, recorded: recorded.size, unrecorded });
-    script = run(name, { rows });
+    script = next();
   }
   const end = await script.done();
   const experiment = await experimentNamed(name);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,19 +22,24 @@ const METRICS = ['exact_match', 'correctness'];
 let folder: string;
 let runners: string;
 let attemptsFile: string;
+let allowedFile: string;
 let where: ServiceFolder;
 let judge: ModelEndpoint;
 let service: ServiceProcess | undefined;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'assay-nothing-'));
   runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
-  attemptsFile = join(runners, 'attempts.txt');
+  [attemptsFile, allowedFile] = [join(runners, 'attempts.txt'), join(runners, 'allowed.txt')];
+  writeFileSync(attemptsFile, '');
+  allow(Number.POSITIVE_INFINITY);
   await writeFile(
     join(runners, 'slow.mjs'),
-    `import { appendFileSync } from 'node:fs';
+    `import { appendFileSync, readFileSync, statSync } from 'node:fs';
      import { setTimeout } from 'node:timers/promises';
+     const mayBegin = () => statSync(${JSON.stringify(attemptsFile)}).size / 32 < Number(readFileSync(${JSON.stringify(allowedFile)}, 'utf8'));
      export default async (input, { row, attempt }) => {
-       appendFileSync(${JSON.stringify(attemptsFile)}, row.ordinal + ' ' + attempt + '\\n');
+       while (!mayBegin()) await setTimeout(20);
+       appendFileSync(${JSON.stringify(attemptsFile)}, (row.ordinal + ' ' + attempt).padEnd(31) + '\\n');
        await setTimeout(50);
        return 'answer ' + row.ordinal;
      };`,
@@ -52,12 +57,12 @@ afterAll(async () => {
 
 /** Executions so far, in the order in which they began: what the runner wrote outside the service. */
 const executions = (): number[] =>
-  existsSync(attemptsFile)
-    ? readFileSync(attemptsFile, 'utf8')
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => Number(line.split(' ')[0]))
-    : [];
+  readFileSync(attemptsFile, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => Number(line.split(' ')[0]));
+/** Further executions wait once there were so many. */
+const allow = (count: number) => writeFileSync(allowedFile, String(count));
 
 /** Rows that are recorded, looked at in the store's own files while no service runs. */
 async function recordedOrdinals(experimentId: string): Promise<Set<number>> {
@@ -136,6 +141,8 @@ test('2,000 rows are recorded and scored once each, whatever is killed and when'
   };
   /** Waits for a count of executions that is read from the runner's own file. */
   const executed = async (count: number) => {
+    // However late the kill is, some rows are left for the next one.
+    allow(count + 150);
     const deadline = Date.now() + 240_000;
     while (executions().length < count) {
       expect(Date.now(), `${executions().length} of ${count} rows were started. ${service?.output().slice(-3_000)}`).toBeLessThan(
@@ -145,6 +152,7 @@ test('2,000 rows are recorded and scored once each, whatever is killed and when'
     }
   };
 
+  allow(0);
   const { workflow_id } = await experiment.start({ runner: { kind: 'module', name: 'slow' }, records, concurrency: CONCURRENCY });
   await kill('the start', 'node');
 
@@ -160,6 +168,7 @@ test('2,000 rows are recorded and scored once each, whatever is killed and when'
   await executed(executions().length + 200);
   await kill('rows', 'npm', 'node', 'temporal');
 
+  allow(Number.POSITIVE_INFINITY);
   const scoring = await experiment.until(({ scores_done }) => scores_done > 0, 120_000);
   await kill('scoring', 'node', 'temporal');
   expect(scoring.scores_done).toBeLessThan(scoring.scores_total);
@@ -186,6 +195,9 @@ test('2,000 rows are recorded and scored once each, whatever is killed and when'
   expect(traces.filter(({ metrics }) => metrics.correctness !== 1 && metrics.correctness !== true)).toEqual([]);
   expect(new Set(attempts).size).toBe(ROWS);
   expect(attempts.length).toBeLessThanOrEqual(ROWS + unrecorded);
+  // A kill leaves nothing of ours after 5 s; a machine that stalls may take longer now and then.
+  const gone = kills.flatMap(({ goneMs }) => goneMs ?? []).sort((one, other) => one - other);
+  expect(gone[Math.floor(gone.length / 2)]).toBeLessThan(5_000);
   for (const one of kills) expect(one.unrecorded ?? 0).toBeLessThanOrEqual(CONCURRENCY + WRITE_GROUP);
 }, 600_000);
 
@@ -214,7 +226,7 @@ test('a kill while recorded rows are scored beside others loses neither rows nor
   expect(traces.filter(({ metrics }) => metrics.exact_match !== 1 && metrics.exact_match !== true)).toEqual([]);
 });
 
-test('a pause whose service is killed while long rows end stays a pause, and nothing of ours stays 5 s after the parent', {
+test('a pause whose service is killed while long rows end stays a pause, and nothing of ours stays after the parent', {
   timeout: 600_000,
 }, async () => {
   await writeFile(
@@ -270,5 +282,5 @@ async function planScheduled(workflowId: string): Promise<void> {
 async function stopAll(running: ServiceProcess): Promise<void> {
   const parts = await processTree(running.child.pid as number);
   await running.kill('SIGTERM');
-  await untilGone(parts, 15_000);
+  await untilGone(parts);
 }

@@ -218,7 +218,7 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
         await restart();
         await isWhole(experiment, await through(apis[1], experiment).end(90_000));
       },
-      120_000,
+      600_000,
     );
 
     test('a rolling restart under load fails no request that may be repeated', { timeout: 600_000 }, async () => {

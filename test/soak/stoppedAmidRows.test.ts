@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runExperiment } from '../../client/runExperiment.ts';
 import { serviceToKill } from '../support/serviceToKill.ts';
+import { stopHeard } from '../support/stopHeard.ts';
 
 const { file, module, start } = serviceToKill();
 
@@ -46,11 +47,11 @@ async function amidSlowRow(name: string) {
     '};',
   ];
   await module(name, lines.join('\n'));
-  const { service, client } = await start();
+  const { service, client, temporalAddress } = await start();
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name } });
   const ended = runExperiment({ client, projectId, experimentName: name, dataset: [{ input: 'q' }], module: name });
   await expect.poll(() => existsSync(marker)).toBe(true);
-  return { service, client, projectId, end: () => ended };
+  return { service, client, temporalAddress, projectId, end: () => ended };
 }
 
 test('SIGTERM gives up a row of a module that takes long, and the next start runs it again', { timeout: 600_000 }, async () => {
@@ -66,12 +67,12 @@ test('SIGTERM gives up a row of a module that takes long, and the next start run
 });
 
 test('SIGTERM gives up what a paused run still waits for', { timeout: 600_000 }, async () => {
-  const { service, client, projectId, end } = await amidSlowRow('waited');
+  const { service, client, temporalAddress, projectId, end } = await amidSlowRow('waited');
   const [experiment] = await client.send<{ id: string }[]>(`/projects/${projectId}/experiments`);
   const path = `/projects/${projectId}/experiments/${experiment?.id}`;
-  await client.send(`${path}/pause`, { method: 'POST' });
+  const { workflow_id } = await client.send<{ workflow_id: string }>(`${path}/pause`, { method: 'POST' });
   await expect.poll(async () => (await client.send<{ state: string }>(`${path}/progress`)).state).toBe('paused');
-  await new Promise((resolve) => setTimeout(resolve, 2_000)); // the pause reaches the rows with a heartbeat, which no API shows
+  await stopHeard(temporalAddress, workflow_id);
   await service.kill('SIGTERM');
   expect({ exitCode: service.child.exitCode, signal: service.child.signalCode, said: service.output() }).toEqual({
     exitCode: 0,

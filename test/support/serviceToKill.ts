@@ -23,7 +23,11 @@ export function serviceToKill() {
     async start() {
       const service = await where.start();
       onTestFinished(() => service.kill('SIGKILL'));
-      return { service, client: new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey }) };
+      return {
+        service,
+        client: new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey }),
+        temporalAddress: `127.0.0.1:${where.environment.TEMPORAL_PORT}`,
+      };
     },
   };
 }
