@@ -84,7 +84,7 @@ export interface CodeSandbox {
   close(): Promise<void>;
 }
 
-/** Milliseconds for which a project keeps an interpreter while another one waits. */
+/** Milliseconds for which a project keeps an interpreter while another one waits, from when the interpreter has started. */
 const SLICE_MS = 3_000;
 /** Records in a row that brought their process down, after which code is not tried for so many milliseconds. */
 const MAX_FAULTS = 3;
@@ -106,6 +106,7 @@ interface Slot {
   owner: Owner;
   process: Respawning<SandboxProcess>;
   isBusy: boolean;
+  /** When its interpreter had started, or a first call had ended without one; infinite before. */
   since: number;
 }
 
@@ -115,16 +116,29 @@ export const OFF = 'metrics of code are switched off on this service (CODE_METRI
 export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
   const { isOn, processes, callMs, memoryMb, onBroken } = options;
   const slots: Slot[] = [];
-  /** In the order in which they came to wait. */
+  /** In the order in which they have an interpreter next: one that had its time goes behind the others. */
   const waiting = new Map<Owner, Work[]>();
   const faults = new Map<string, { count: number; reason: string; at: number }>();
   /** When the last start of a language's interpreter failed. */
   const brokenAt = new Map<CodeLanguage, number>();
   const users = new Map<CodeLanguage, UserIds>();
-  const spawn = (owner: Owner) => {
+  const startSlice = (slot: Slot): void => {
+    slot.since = Math.min(slot.since, performance.now());
+  };
+  /** Gives the slot to another owner, whose interpreter starts with its first call. */
+  const handOver = (slot: Partial<Slot>, owner: Owner): Slot => {
     const language = owner.startsWith('python ') ? 'python' : 'javascript';
     if (!users.has(language)) users.set(language, options.user(language));
-    return new Respawning(() => new SandboxProcess(language, { callMs, memoryMb }, users.get(language)));
+    const process = new Respawning(() => {
+      const started = new SandboxProcess(language, { callMs, memoryMb }, users.get(language));
+      const begins = () => {
+        if (handed.process === process) startSlice(handed);
+      };
+      started.ready.then(begins, begins);
+      return started;
+    });
+    const handed = Object.assign(slot, { owner, process, isBusy: slot.isBusy ?? false, since: Number.POSITIVE_INFINITY });
+    return handed;
   };
 
   const next = (owner: Owner): Work | undefined => {
@@ -143,13 +157,16 @@ export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
         const other = without();
         const isOver = !waiting.has(slot.owner) || performance.now() - slot.since > SLICE_MS;
         if (other !== undefined && isOver) {
-          const before = slot.process;
-          Object.assign(slot, { owner: other, since: performance.now(), process: spawn(other) } satisfies Partial<Slot>);
-          await before.close();
+          const { owner, process } = slot;
+          const left = waiting.get(owner);
+          if (left && waiting.delete(owner)) waiting.set(owner, left);
+          handOver(slot, other);
+          await process.close();
         }
         const work = next(slot.owner);
         if (!work) return;
         if (!work.isCalledOff()) await work.run(slot.process);
+        startSlice(slot);
       }
     } finally {
       slot.isBusy = false;
@@ -157,8 +174,7 @@ export function createCodeSandbox(options: CodeSandboxOptions): CodeSandbox {
   };
   const wake = (): void => {
     const owner = without();
-    if (owner !== undefined && slots.length < processes)
-      slots.push({ owner, process: spawn(owner), isBusy: false, since: performance.now() });
+    if (owner !== undefined && slots.length < processes) slots.push(handOver({}, owner));
     for (const slot of slots) if (!slot.isBusy && waiting.size > 0) void begin(slot);
   };
 

@@ -1,5 +1,5 @@
 import type { CodeSandbox } from '../codeMetrics/codeSandbox.ts';
-import { RequestInvalid } from '../errors/errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { newId } from '../identifiers/ids.ts';
 import type { OutputType } from '../wire/scorers.ts';
 import { outputTypesOf } from './codeMetric.ts';
@@ -10,9 +10,13 @@ interface UnsavedCode extends Pick<CodeToCheck, 'code' | 'nodeTypes' | 'scoreTyp
   requires: readonly RequiredMetric[];
 }
 
+/** Milliseconds for which the load of code may wait for an interpreter. */
+const LOOK_MS = 60_000;
+
 /**
  * The metric that code would be if it were saved as it is, with the output type that is the own one of its values.
  * @param createdBy in whose interpreter it is looked at
+ * @throws ServiceError `Unavailable` when other code keeps the interpreters busy for a minute
  * @throws RequestInvalid for code that cannot be used, and where its values are of another type
  */
 export async function unsavedCode(
@@ -21,12 +25,17 @@ export async function unsavedCode(
   createdBy: string,
   signal: AbortSignal,
 ): Promise<EnabledMetric> {
+  const late = AbortSignal.timeout(LOOK_MS);
   const checked = await checkCode(
     sandbox,
     `user/${createdBy}`,
     { ...source, scoreType, required: [], sample: undefined },
-    signal,
-  );
+    AbortSignal.any([signal, late]),
+  ).catch((cause: unknown) => {
+    if (!late.aborted || signal.aborted) throw cause;
+    const message = `other code keeps the interpreters busy, so this code was not loaded within ${LOOK_MS / 1_000} s: try again`;
+    throw new ServiceError('Unavailable', message, { retryAfterSeconds: 10, cause });
+  });
   if (checked.result_type === 'invalid') throw refused('file', checked.error_message, 'code_invalid');
   const { score_type } = checked;
   if (scoreType !== undefined && scoreType !== score_type)

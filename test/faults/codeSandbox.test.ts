@@ -161,6 +161,19 @@ describe('code that takes too much', () => {
     expect(ended.indexOf('three')).toBeLessThan(20);
   });
 
+  test('of projects that never stop asking leaves another one its turn', async () => {
+    const slow = 'import time\nuntil = time.time() + 0.3\nwhile time.time() < until: pass\nreturn "slow"';
+    let isAnswered = false;
+    const askOn = async (project: string) => {
+      while (!isAnswered) await run(slow, 'str', project);
+    };
+    const busy = ['two', 'two', 'three', 'three'].map(askOn);
+    const scores = await Promise.all(['four', 'five'].map((project) => run('return "soon"', 'str', project)));
+    isAnswered = true;
+    expect(scores).toMatchObject([{ value: 'soon' }, { value: 'soon' }]);
+    await Promise.all(busy);
+  });
+
   test('that is called off does not run', async () => {
     const caller = new AbortController();
     const held = run('import time\nuntil = time.time() + 0.5\nwhile time.time() < until: pass\nreturn "held"');
