@@ -62,7 +62,9 @@ describe('checks of the output', () => {
   test('a pattern that would take for ever elsewhere is soon done, also inside a schema', async () => {
     const output = `${'a'.repeat(5_000)}!`;
     const startedAt = performance.now();
-    expect(await score({ type: 'regex', pattern: '^(a+)+$' }, { output })).toEqual({ value: false });
+    expect(await score({ type: 'regex', pattern: '^(a+)+$' }, { output })).toEqual({
+      ...{ value: false, explanation: 'no part of the output matches' },
+    });
     const schema = { type: 'string', pattern: '^(a+)+$' };
     expect(await score({ type: 'json_schema', schema }, { output: JSON.stringify(output) })).toMatchObject({ value: false });
     expect(performance.now() - startedAt).toBeLessThan(5_000);
@@ -94,7 +96,9 @@ describe('checks of the output', () => {
   test('a latency up to the limit is quick enough', async () => {
     const quick = { type: 'latency', max_ms: 200 };
     expect(await score(quick, { durationNs: 200e6 })).toMatchObject({ value: true, metadata: { ms: 200 } });
-    expect(await score(quick, { durationNs: 201e6 })).toMatchObject({ value: false });
+    expect(await score(quick, { durationNs: 201e6 })).toEqual({
+      ...{ value: false, explanation: 'the record took 201 ms, and may take 200', metadata: { ms: 201 } },
+    });
     expect(await score(quick, {})).toEqual({ notApplicable: 'the record has no duration' });
   });
 
@@ -104,12 +108,13 @@ describe('checks of the output', () => {
     expect(await score(cheap, { spans: [call(0.02), call(0.03), call(9, false)] })).toMatchObject({
       ...{ value: true, metadata: { usd: 0.05 } },
     });
-    expect(await score(cheap, { kind: 'llm', costUsd: 0.06 })).toMatchObject({ value: false });
+    const dear = { value: false, explanation: 'it cost 0.06 US dollars, and may cost 0.05' };
+    expect(await score(cheap, { kind: 'llm', costUsd: 0.06 })).toMatchObject(dear);
     expect(await score(cheap, { spans: [call(0.02), call(null)] })).toEqual({
       notApplicable: 'the cost of 1 of 2 model calls is not known',
     });
     expect(await score(cheap, { spans: [call(0.06), call(null)] })).toEqual({
-      ...{ value: false, metadata: { usd: 0.06, calls_of_unknown_cost: 1 } },
+      ...{ ...dear, metadata: { usd: 0.06, calls_of_unknown_cost: 1 } },
     });
     expect(await score(cheap, {})).toEqual({ notApplicable: 'the cost of the record is not known' });
     expect(metricOf(cheap).readsSpans).toBe(true);

@@ -33,7 +33,9 @@ async function scoringOf(check: Check): Promise<Metric['score']> {
     case 'latency':
       return ({ durationNs }) => {
         if (durationNs === null) return { notApplicable: 'the record has no duration' };
-        return { value: durationNs / 1e6 <= check.max_ms, metadata: { ms: durationNs / 1e6 } };
+        const ms = durationNs / 1e6;
+        if (ms <= check.max_ms) return { value: true, metadata: { ms } };
+        return { value: false, explanation: `the record took ${ms} ms, and may take ${check.max_ms}`, metadata: { ms } };
       };
     default:
       return check satisfies never;

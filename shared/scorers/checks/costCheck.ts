@@ -17,5 +17,7 @@ export const costCheck =
     if (usd <= max_usd && unknown > 0)
       return { notApplicable: `the cost of ${unknown} of ${costs.length} model calls is not known` };
     const missing = unknown > 0 ? { calls_of_unknown_cost: unknown } : {};
-    return { value: usd <= max_usd, metadata: { usd, ...missing } };
+    const metadata = { usd, ...missing };
+    if (usd <= max_usd) return { value: true, metadata };
+    return { value: false, explanation: `it cost ${Number(usd.toPrecision(6))} US dollars, and may cost ${max_usd}`, metadata };
   };

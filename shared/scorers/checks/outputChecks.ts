@@ -33,7 +33,7 @@ export async function regexCheck({ pattern, ignore_case }: Of<'regex'>): Promise
   return ({ output }) => {
     if (output === null) return NO_OUTPUT;
     if (output.length > MAX_LENGTH) return { notApplicable: `outputs over ${MAX_LENGTH} characters are not searched` };
-    return { value: expression.matcher(output).find() };
+    return expression.matcher(output).find() ? { value: true } : { value: false, explanation: 'no part of the output matches' };
   };
 }
 
