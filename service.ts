@@ -198,8 +198,8 @@ async function openTemporal(
   const { connection, client } = await connectTemporal({
     ...at,
     namespace: config.TEMPORAL_NAMESPACE,
-    // A server of our own is there; on a busy machine its first answer was seen to take more than ten seconds.
-    ...(config.TEMPORAL_ADDRESS ? {} : { connectTimeoutMs: 30_000 }),
+    // A server of our own is there; on a busy machine its first answer was seen to take more than thirty seconds.
+    ...(config.TEMPORAL_ADDRESS ? {} : { connectTimeoutMs: 120_000 }),
   });
   opened.defer(() => connection.close());
   const ping = () => pingTemporal(connection, config.TEMPORAL_NAMESPACE);
