@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import * as zlib from 'node:zlib';
 import { type ChdbEngine, openChdbEngine } from '../../shared/stores/clickhouse/embedded/chdbEngine.ts';
 import type { ChdbSession, Statement } from '../../shared/stores/clickhouse/embedded/chdbSession.ts';
+import { SHORT_SLEEPS } from '../../shared/stores/clickhouse/embedded/embeddedEngine.ts';
 import { httpSettings, summary } from './chdbConnection.ts';
 import { type ServerProcess, serverProcess, untilUp } from './serverProcess.ts';
 
@@ -47,7 +48,7 @@ class HttpError extends Error {
 }
 
 async function serve(options: { dataDir: string; port: number }): Promise<{ url: string; close(): Promise<void> }> {
-  const engine = openChdbEngine(options.dataDir, { maxReads: 12 });
+  const engine = openChdbEngine(options.dataDir, { maxReads: 12, engineArguments: SHORT_SLEEPS }); // as the server of docker-compose.yml
   const sessions = new Sessions(engine);
   // ClickHouse takes URLs up to 1 MiB (http_max_uri_size); Node's own limit of 16 KiB would refuse long parameters.
   const server = createServer({ maxHeaderSize: 1024 * 1024 + 16_384 }, (request, response) => {

@@ -30,8 +30,9 @@ export function openEmbeddedEngine(
 /**
  * Between rounds of background work the engine sleeps 0.1 to 1.1 s by default. A deletion takes one task for every part of its table, four in a round:
  * in a table of 122 parts it waited 18 s, and 1.7 s with these. An idle engine takes as much CPU as before, since its pauses grow.
+ * A server has them from docker/clickhouse/pauses.xml.
  */
-const SHORT_SLEEPS = [
+export const SHORT_SLEEPS = [
   '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=0.03',
   '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.02',
 ];
