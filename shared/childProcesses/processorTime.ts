@@ -10,12 +10,19 @@ export interface ProcessorTime {
   isRunnable: boolean;
 }
 
+/**
+ * Splits the text of /proc/PID/stat.
+ * @returns the fields from the third on, the state: `[n - 3]` is the field n of man proc_pid_stat
+ */
+export function statFields(stat: string): string[] {
+  // The second field is the name in parentheses, which may hold spaces.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
 /** @returns undefined where the process is gone, or the system has no /proc */
 export function processorTime(pid: number): ProcessorTime | undefined {
   try {
-    // man proc_pid_stat: the second field is the name in parentheses, which may hold spaces; the state is field 3, the times fields 14 and 15.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const fields = statFields(readFileSync(`/proc/${pid}/stat`, 'utf8'));
     return { usedMs: (Number(fields[14 - 3]) + Number(fields[15 - 3])) * TICK_MS, isRunnable: fields[0] === 'R' };
   } catch {
     return undefined;

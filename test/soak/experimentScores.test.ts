@@ -2,10 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { ServiceClient } from '../../client/http.ts';
-import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { type Answer, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { type AtKill, paidOnlyUnwrittenTwice, storedValues } from '../support/paidTwice.ts';
 import { processTree, untilGone } from '../support/processTree.ts';
 import { type ExperimentOf, experimentOf, modelAt, newExperiment, scorerNamed } from '../support/runs.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
@@ -41,21 +40,14 @@ async function start(): Promise<void> {
 }
 
 /** @returns calls of the judge, and values of the run in the store's own files, before the service is started again */
-async function kill(runId: string): Promise<{ calls: number; stored: number }> {
+async function kill(runId: string): Promise<AtKill> {
   const all = await processTree(service.child.pid as number);
   await service.kill('SIGKILL');
   await untilGone(all);
   const calls = judge.requests.length;
-  const clickhouse = openClickHouse({ dataDir: join(folder, 'data', 'clickhouse') });
-  const [values] = await clickhouse.query({
-    name: 'values after a kill',
-    sql: "SELECT toUInt32(count()) AS stored FROM metric_values FINAL WHERE run_id = {run:UUID} AND status = 'success'",
-    params: { run: runId },
-    row: z.object({ stored: z.number() }),
-  });
-  await clickhouse.close();
+  const stored = await storedValues(join(folder, 'data'), runId);
   await start();
-  return { calls, stored: values?.stored ?? 0 };
+  return { calls, stored };
 }
 
 const questions = (count: number) => Array.from({ length: count }, (_, index) => ({ input: `q${index}`, output: `q${index}` }));
@@ -98,13 +90,7 @@ test('a re-scoring that is killed again and again pays for no value twice, beyon
   const ended = await again(one).end();
   expect(ended).toMatchObject({ state: 'completed', rows_done: ROWS, scores_done: ROWS });
   expect(await states(again(one), 'correctness')).toEqual({ success: ROWS });
-  console.table(kills);
-  for (const [index, { calls, stored }] of kills.entries()) {
-    const next = kills[index + 1] ?? { calls: judge.requests.length, stored: 2 * ROWS };
-    // From the last kill on, what was stored is not computed again; calls on their way at a kill count after it.
-    const repeated = next.calls - calls - (next.stored - stored);
-    expect(repeated).toBeLessThanOrEqual(index + 1 === kills.length ? CONCURRENCY : unwritten);
-  }
+  paidOnlyUnwrittenTwice(kills, { calls: judge.requests.length, stored: 2 * ROWS }, { atOnce: CONCURRENCY, unwritten });
 }, 600_000);
 
 describe('answers that were paid for are kept', () => {

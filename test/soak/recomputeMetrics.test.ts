@@ -2,11 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
 import { ServiceClient } from '../../client/http.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
-import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { type AtKill, paidOnlyUnwrittenTwice, storedValues } from '../support/paidTwice.ts';
 import { processTree, untilGone } from '../support/processTree.ts';
 import { modelAt } from '../support/runs.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
@@ -37,13 +36,6 @@ interface Trace {
   metric_info: Record<string, { status_type: string; value?: unknown }> | null;
 }
 
-interface AtKill {
-  /** Of the judge. */
-  calls: number;
-  /** Values in the store's own files. */
-  stored: number;
-}
-
 /** Kills the service's process, or Temporal's server alone, and starts what is gone. @returns what there was before the service's next start */
 async function kill(victim: 'service' | 'temporal'): Promise<AtKill | undefined> {
   const running = service as ServiceProcess;
@@ -56,27 +48,17 @@ async function kill(victim: 'service' | 'temporal'): Promise<AtKill | undefined>
   await running.kill('SIGKILL');
   await untilGone(all);
   const calls = judge.requests.length;
-  const clickhouse = openClickHouse({ dataDir: join(folder, 'clickhouse') });
-  const [values] = await clickhouse.query({
-    name: 'values after a kill',
-    sql: "SELECT toUInt32(count()) AS stored FROM metric_values FINAL WHERE status = 'success'",
-    row: z.object({ stored: z.number() }),
-  });
-  await clickhouse.close();
+  const stored = await storedValues(folder);
   service = await where.start();
-  return { calls, stored: values?.stored ?? 0 };
+  return { calls, stored };
 }
 
-/** From the last kill on, what was stored is not computed again; calls on their way at a kill count after it. */
-function repeatsOnlyUnwritten(kills: readonly (AtKill | undefined)[], end: AtKill): void {
-  const known = kills.filter((one) => one !== undefined);
-  console.table([...known, end]);
-  for (const [index, { calls, stored }] of known.entries()) {
-    const next = known[index + 1] ?? end;
-    const repeated = next.calls - calls - (next.stored - stored);
-    expect(repeated).toBeLessThanOrEqual(index + 1 === known.length ? AT_ONCE : UNWRITTEN);
-  }
-}
+const repeatsOnlyUnwritten = (kills: readonly (AtKill | undefined)[], end: AtKill): void =>
+  paidOnlyUnwrittenTwice(
+    kills.filter((one) => one !== undefined),
+    end,
+    { atOnce: AT_ONCE, unwritten: UNWRITTEN },
+  );
 
 test('every value is computed, whatever is killed and when: those that are asked for, and those of new records', async () => {
   service = await where.start();

@@ -4,14 +4,7 @@ import { runExperiment } from '../../client/index.ts';
 
 // A user's script: it runs an experiment with a function of its own. Each execution is a line `row process` in a file outside the service. Those after the
 // line `holdAt`, where one is named, do not end: the script is killed before it is through.
-const [attemptsFile, name, rows, concurrency, blockFor, holdAt] = process.argv.slice(2) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-  string,
-];
+const [attemptsFile = '', name = '', rows, concurrency, blockFor, holdAt] = process.argv.slice(2);
 const blocked = `${attemptsFile}.blocked`;
 const dataset = Array.from({ length: Number(rows) }, (_, index) => ({ input: `question ${index}`, output: `answer ${index}` }));
 

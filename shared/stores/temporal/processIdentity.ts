@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { statFields } from '../../childProcesses/processorTime.ts';
 
 export interface ProcessIdentity {
   /** When it started, in the system's own notation: only good for comparing. Process ids are given again, this pair is not. */
@@ -20,8 +21,7 @@ async function fromProc(pid: number): Promise<ProcessIdentity | undefined> {
       readFile(`/proc/${pid}/stat`, 'utf8'),
       readFile(`/proc/${pid}/cmdline`, 'utf8'),
     ]);
-    // man proc_pid_stat: the second field is the name in parentheses, which may hold spaces; the state is field 3, the start time field 22.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const fields = statFields(stat);
     const startedAt = fields[22 - 3];
     if (fields[0] === 'Z' || startedAt === undefined) return undefined;
     return { startedAt, command: commandLine.replaceAll('\0', ' ').trim() };
