@@ -71,7 +71,7 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
       ];
       const command = () => promisify(execFile)(servers.temporal.program, [...args, '--address', servers.temporal.address]);
       const refusal = () => command().then(() => '', String);
-      return expect.poll(refusal, { timeout: 240_000, interval: 200 }).toBe('');
+      return expect.poll(refusal, { interval: 200 }).toBe('');
     };
     const versioned = (buildId: string) => servers.worker({ TEMPORAL_DEPLOYMENT_NAME: DEPLOYMENT, TEMPORAL_BUILD_ID: buildId });
     const versionOf = async (workflowId: string) => {

@@ -112,7 +112,7 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       const taken = async () => (await schedule.describe()).info.numActionsTaken;
       const before = await taken();
       await schedule.trigger();
-      await expect.poll(taken, { timeout: 240_000 }).toBe(before + 1);
+      await expect.poll(taken).toBe(before + 1);
       const last = (await schedule.describe()).info.recentActions.at(-1)?.action;
       if (last?.type !== 'startWorkflow') throw new Error('the schedule has run nothing');
       const run = client.workflow.getHandle(last.workflow.workflowId);
