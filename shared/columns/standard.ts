@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { Uuid } from '../wire/common.ts';
+import { controlAppliesTo } from '../wire/controlAppliesTo.ts';
 import { answeredInput, answeredOutput, loggedInput, loggedOutput } from '../wire/inputOutput.ts';
 import { loggedKinds, recordKinds, spanKinds } from '../wire/recordKinds.ts';
-import { AnyObject, agentTypes, controlAppliesTo, controlCheckStages, Int32, Text } from '../wire/recordParts.ts';
+import { AnyObject, agentTypes, controlCheckStages, Int32, Text } from '../wire/recordParts.ts';
 import { RecordTime } from '../wire/time.ts';
 import type { ColumnDef } from './columnDef.ts';
 import { column, each } from './recordField.ts';

@@ -1,4 +1,5 @@
 import { meantName } from '../identifiers/closestNames.ts';
+import { controlAppliesTo } from '../wire/controlAppliesTo.ts';
 import {
   type Condition,
   type Expression,
@@ -111,8 +112,10 @@ const typeOfValue = ({ text, isQuoted }: Word): string =>
   isQuoted ? 'text' : text === 'true' || text === 'false' ? 'boolean' : Number.isFinite(Number(text)) ? 'number' : 'text';
 
 /** A part of a value may be looked for; a whole one must be one that there is. */
-function checkAllowed({ id, allowed_values: allowed }: FilterColumn, value: Word, operator: OperatorText): void {
-  if (!allowed || allowed.length === 0 || operator === 'contains' || allowed.includes(value.text)) return;
+function checkAllowed({ id, allowed_values: listed }: FilterColumn, value: Word, operator: OperatorText): void {
+  if (!listed || listed.length === 0 || operator === 'contains') return;
+  const allowed: readonly string[] = id === 'applies_to' ? controlAppliesTo : listed;
+  if (allowed.includes(value.text)) return;
   const meant = meantName(value.text, allowed);
   throw new FilterTextError(
     `${id} is one of ${allowed.join(', ')}${meant === undefined ? '' : `; the closest is ${meant}`}`,

@@ -205,7 +205,6 @@ export type FileMetadata = z.output<typeof FileMetadata>;
 
 export const agentTypes = ['default', 'planner', 'react', 'reflection', 'router', 'classifier', 'supervisor', 'judge'] as const;
 export const controlCheckStages = ['pre', 'post'] as const;
-export const controlAppliesTo = ['llm_call', 'tool_call'] as const;
 
 /** Input of a trace; of session, agent, workflow and control; of tool and retriever. The llm input is an array of messages. */
 export const TraceInput = z.union([Text, ContentParts]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { controlAppliesTo } from '../../shared/wire/controlAppliesTo.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 let service: Awaited<ReturnType<typeof startRecordService>>;
@@ -21,6 +22,24 @@ test('a document without metadata is answered without it, and the answer names t
   expect((await post('/traces', { traces: [trace] })).body).toMatchObject({ session_id: session });
   expect((await get(`/spans/${spanId}`)).body.output).toEqual([{ content: 'a' }, { content: 'b', metadata: { page: 1 } }]);
   expect((await post('/traces', { traces: [{ id: newId(), input: 'alone' }] })).body).toMatchObject({ session_id: null });
+});
+
+test('a control span says which calls it watches, also those that the catalog of columns does not list', async () => {
+  const { post, get, run } = service.space();
+  const trace = {
+    id: newId(),
+    input: 'q',
+    spans: controlAppliesTo.map((one) => ({ type: 'control', name: one, applies_to: one })),
+  };
+  expect((await post('/traces', { traces: [trace] })).status).toBe(200);
+  const { spans } = (await get(`/traces/${trace.id}`)).body;
+  const read = spans.map(({ name, applies_to }: { name: string; applies_to: string }) => [name, applies_to]);
+  expect(read.sort()).toEqual(controlAppliesTo.map((one) => [one, one]).sort());
+  const search = {
+    log_stream_id: run.runId,
+    filter_tree: { filter: { type: 'text', column_id: 'applies_to', operator: 'eq', value: 'session_call' } },
+  };
+  expect((await post('/spans/search', search)).body.records).toMatchObject([{ name: 'session_call' }]);
 });
 
 test('a trace with nested spans of every kind comes back as it was logged', async () => {

@@ -174,7 +174,7 @@ describe('a record that is odd costs nothing', () => {
       parent_id: 12,
       spans: [
         { type: 'agent', agent_type: 'wizard', created_at: 'never' },
-        { type: 'control', output: 'no', check_stage: 'amid' },
+        { type: 'control', output: 'no', check_stage: 'amid', applies_to: 'every_call' },
       ],
     });
     expect(trace).toMatchObject({
@@ -193,7 +193,10 @@ describe('a record that is odd costs nothing', () => {
       created_at: trace.created_at,
       user_metadata: { agent_type: 'wizard', created_at: 'never' },
     });
-    expect(control).toMatchObject({ output: null, user_metadata: { output: 'no', check_stage: 'amid' } });
+    expect(control).toMatchObject({
+      output: null,
+      user_metadata: { output: 'no', check_stage: 'amid', applies_to: 'every_call' },
+    });
   });
 
   test('numbers in texts are numbers wherever the name of the metric says so, and one that is none costs the others nothing', async () => {

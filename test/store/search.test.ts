@@ -289,6 +289,8 @@ test('the catalog lists the specification’s columns, to the letter', async () 
     applicable_types: ['control'],
     allowed_values: ['post', 'pre'],
   });
+  // Clients that know these two alone read the list.
+  expect(byId.get('applies_to')).toMatchObject({ allowed_values: ['tool_call', 'llm_call'] });
   expect(byId.get('metrics/toxicity')).toEqual({
     ...{
       id: 'metrics/toxicity',

@@ -105,6 +105,12 @@ describe('a text is read', () => {
     await expect(rowSelection({} as never, 'no project', ['filter=input = a or input = b'])).rejects.toThrow('one condition');
   });
 
+  test('a control may watch calls that the catalog does not list', () => {
+    const columns = [{ id: 'applies_to', filter_type: 'text', allowed_values: ['tool_call', 'llm_call'] }];
+    expect(parseFilterText('applies_to = trace_call', { columns })).toMatchObject({ filter: { value: 'trace_call' } });
+    expect(() => parseFilterText('applies_to = trace_cal', { columns })).toThrow('the closest is trace_call');
+  });
+
   test('a time ago, or one in words', () => {
     const now = new Date('2026-01-31T08:00:00Z');
     expect(['90s', '15m', '2h', '3d', '1w'].map((text) => timeOf(text, now))).toEqual([
