@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createPrompt } from '../client/createPrompt.ts';
+import { createPrompt } from '../client/prompts.ts';
 import { postgresProgram } from '../test/support/postgresServer.ts';
 import { redisProgram } from '../test/support/redisServer.ts';
 import { newExperiment } from '../test/support/runs.ts';

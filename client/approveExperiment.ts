@@ -1,4 +1,4 @@
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 
 export interface ApproveExperimentOptions extends OperationOptions {
   experimentId: string;

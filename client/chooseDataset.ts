@@ -1,6 +1,6 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import { getDataset } from './datasets.ts';
 import { ValueError } from './errors.ts';
-import { getDataset } from './getDataset.ts';
 import type { ServiceClient } from './http.ts';
 
 /** A dataset that exists: as `createDataset` and `getDataset` give it, or by its id. Absent `versionIndex`: the version that is current now. */

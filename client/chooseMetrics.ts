@@ -3,8 +3,8 @@ import type { ScorerConfig } from '../shared/wire/scorers.ts';
 import { ValueError } from './errors.ts';
 import type { ServiceClient } from './http.ts';
 import { refuseUnknownKeys } from './knownKeys.ts';
-import { listMetrics, type Metric as Scorer } from './listMetrics.ts';
 import type { LocalMetric, LocalScale } from './localMetric.ts';
+import { listMetrics, type Metric as Scorer } from './metrics.ts';
 
 /**
  * A metric: the label, name or id of a built-in or of one of yours; an object with a name and, for another than its default version, a number;

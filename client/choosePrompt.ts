@@ -1,8 +1,7 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
-import { createPrompt, messagesOf, type PromptMessage, type PromptResponse } from './createPrompt.ts';
 import { ValueError } from './errors.ts';
-import { getPrompt } from './getPrompt.ts';
 import type { ServiceClient } from './http.ts';
+import { createPrompt, getPrompt, messagesOf, type PromptMessage, type PromptResponse } from './prompts.ts';
 
 /**
  * The prompt of an experiment: a template as `createPrompt` and `getPrompt` give it (its selected version is taken), its id, the id of one

@@ -7,11 +7,11 @@ import type {
 } from '../shared/wire/codeScorers.ts';
 import type { ValidateLLMScorerResponse } from '../shared/wire/judgeTryOut.ts';
 import type { ScorerVersionResponse } from '../shared/wire/scorerVersions.ts';
+import { type CallOptions, clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import type { CreateJudgeOptions } from './createJudge.ts';
-import { createMetric } from './createMetric.ts';
 import { ValueError } from './errors.ts';
-import type { Metric } from './listMetrics.ts';
-import { type CallOptions, clientOf, type OperationOptions, resolveProject } from './project.ts';
+import type { Metric } from './metrics.ts';
+import { createMetric } from './metrics.ts';
 import { type RunChoice, runOf } from './recordChoice.ts';
 import { type JudgeTryOut, tryOutOf } from './tryJudge.ts';
 import { untilAnswered } from './untilAnswered.ts';

@@ -1,5 +1,5 @@
 import type { ColumnValues, MetadataKeys } from '../shared/wire/columnValues.ts';
-import { clientOf, resolveProject } from './project.ts';
+import { clientOf, resolveProject } from './callOptions.ts';
 import { type RecordChoice, recordsOf } from './recordChoice.ts';
 
 export type { ColumnValues, MetadataKeys };

@@ -1,5 +1,5 @@
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import type { ExperimentComparison } from './experimentRunResults.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 export interface CompareExperimentsOptions extends OperationOptions {
   baselineId: string;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ComparedRow, ComparedRowsReply } from '../shared/wire/comparisons.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 
 export type { ComparedRow };
 

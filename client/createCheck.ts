@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { Check } from '../shared/wire/checks.ts';
-import { createMetric } from './createMetric.ts';
+import { type CallOptions, clientOf } from './callOptions.ts';
 import { ValueError } from './errors.ts';
-import type { Metric } from './listMetrics.ts';
-import { type CallOptions, clientOf } from './project.ts';
+import type { Metric } from './metrics.ts';
+import { createMetric } from './metrics.ts';
 
 export interface CreateCheckOptions extends CallOptions {
   /** The metric's name, by which experiments ask for it. */

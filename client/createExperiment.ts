@@ -1,6 +1,6 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { ValueError } from './errors.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 /** The group that an experiment goes to. The id wins over the name; a name that the project lacks becomes a new group. */
 export interface ExperimentGroupChoice {

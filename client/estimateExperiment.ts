@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { EstimateReply } from '../shared/wire/experimentEstimate.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { checkDatasetChoice, chooseRows, type DatasetReference } from './chooseDataset.ts';
 import { chooseScorers, type MetricChoice } from './chooseMetrics.ts';
 import { ValueError } from './errors.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type PromptSettings, settingsKeys } from './promptSettings.ts';
 import { type RowSelection, selectionToWire } from './rowSelection.ts';
 

@@ -1,4 +1,4 @@
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { type RunChoice, runOf } from './recordChoice.ts';
 
 export interface ExportRecordsOptions extends OperationOptions, RunChoice {

@@ -4,7 +4,7 @@ import type {
   SyntheticDatasetExtensionRequest,
   SyntheticDatasetExtensionResponse,
 } from '../shared/wire/datasetExtensions.ts';
-import { type CallOptions, clientOf } from './project.ts';
+import { type CallOptions, clientOf } from './callOptions.ts';
 import { untilAnswered } from './untilAnswered.ts';
 
 const BETWEEN_ASKING_MS = 1_000;

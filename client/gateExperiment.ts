@@ -1,7 +1,7 @@
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { ValueError } from './errors.ts';
 import type { GateResult } from './experimentRunResults.ts';
 import { nearestOf, refuseUnknownKeys } from './knownKeys.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 export const baselinePicks = ['newest', 'approved', 'passed'] as const;
 export type BaselinePick = (typeof baselinePicks)[number];

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { CodeMetricGenerationStatusResponse, CreateCodeMetricGenerationResponse } from '../shared/wire/codeGenerations.ts';
+import { type CallOptions, clientOf } from './callOptions.ts';
 import { InvalidCodeError } from './codeMetric.ts';
-import { type CallOptions, clientOf } from './project.ts';
 import { untilAnswered } from './untilAnswered.ts';
 
 const BETWEEN_ASKING_MS = 500;

@@ -1,8 +1,8 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { requiredName } from './createExperiment.ts';
 import { type Experiment, withAggregates } from './experimentAggregates.ts';
 import type { ServiceClient } from './http.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 /**
  * The newest run of a name, of all that have it with or without a time behind it; of the whole name of one run, that run. Undefined when there is none.

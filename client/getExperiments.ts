@@ -1,9 +1,9 @@
 import type { ExperimentFilterTree, ExperimentResponse } from '../shared/wire/experiments.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import type { ExperimentGroupChoice } from './createExperiment.ts';
 import { type Experiment, withAggregates } from './experimentAggregates.ts';
 import type { ServiceClient } from './http.ts';
 import { Pages } from './pages.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 /**
  * The experiments of a project, newest first; with a group, only those in it, and with a filter those that it finds. Both group filters are sent where both are given: the service

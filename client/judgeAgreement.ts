@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { JudgeAgreementResponse } from '../shared/wire/judgeAgreement.ts';
-import { clientOf, resolveProject } from './project.ts';
+import { clientOf, resolveProject } from './callOptions.ts';
 import { type RecordChoice, recordsOf } from './recordChoice.ts';
 
 export interface JudgeAgreementOptions extends Omit<RecordChoice, 'kind'> {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ExperimentGroupResponse as GroupSchema } from '../shared/wire/experimentGroups.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { Pages } from './pages.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 export type ExperimentGroupResponse = z.output<typeof GroupSchema>;
 

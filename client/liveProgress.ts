@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { LiveProgressEvent, RunSettingsReply } from '../shared/wire/experimentRuns.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import type { ServiceClient } from './http.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type FollowOptions, followEvents } from './serverSentEvents.ts';
 
 /** How far a run is, what its rows fail of, and at which rate it goes on. */

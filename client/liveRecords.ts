@@ -1,6 +1,6 @@
 import type { LiveRecordsEvent } from '../shared/wire/liveRecords.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import type { ServiceClient } from './http.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type RunChoice, runOf } from './recordChoice.ts';
 import { type FollowOptions, followEvents } from './serverSentEvents.ts';
 

@@ -1,10 +1,17 @@
+import {
+  clientOf,
+  makeForLog,
+  mayNotBeMade,
+  type OperationOptions,
+  resolveProject,
+  resolveProjectForLogs,
+} from './callOptions.ts';
 import { currentContext, enterContext } from './context.ts';
 import { readEnvironment } from './environment.ts';
 import { ValueError } from './errors.ts';
 import type { ServiceClient } from './http.ts';
 import { newId } from './newId.ts';
 import { type Outcome, observed, together } from './observed.ts';
-import { clientOf, makeForLog, mayNotBeMade, type OperationOptions, resolveProject, resolveProjectForLogs } from './project.ts';
 import { type Patience, Session, type SessionFields } from './session.ts';
 import { shared } from './shared.ts';
 import { failureOf } from './spans.ts';

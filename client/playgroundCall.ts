@@ -1,8 +1,8 @@
 import type { PlaygroundEvent } from '../shared/wire/playground.ts';
-import type { PromptMessage } from './createPrompt.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { ConnectionError, HttpStatusError, ValueError } from './errors.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type PromptSettings, settingsKeys } from './promptSettings.ts';
+import type { PromptMessage } from './prompts.ts';
 import { eventsOf, isBroken, silenceWatch } from './serverSentEvents.ts';
 
 export type { PlaygroundEvent };

@@ -1,5 +1,5 @@
+import type { OperationOptions } from './callOptions.ts';
 import { ValueError } from './errors.ts';
-import type { OperationOptions } from './project.ts';
 
 /** The run that holds records: exactly one of these. */
 export interface RunChoice {

@@ -1,5 +1,5 @@
 import type { RecordHistogram } from '../shared/wire/recordHistogram.ts';
-import { clientOf, resolveProject } from './project.ts';
+import { clientOf, resolveProject } from './callOptions.ts';
 import { type RecordChoice, recordsOf } from './recordChoice.ts';
 
 export interface RecordHistogramOptions extends RecordChoice {

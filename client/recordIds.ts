@@ -1,6 +1,6 @@
 import type { LogRecordIds } from '../shared/wire/recordSearch.ts';
+import { clientOf, resolveProject } from './callOptions.ts';
 import { Pages } from './pages.ts';
-import { clientOf, resolveProject } from './project.ts';
 import { type RecordChoice, recordsOf } from './recordChoice.ts';
 
 export interface RecordIdsOptions extends RecordChoice {

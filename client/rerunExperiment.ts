@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { RunRequest } from '../shared/wire/experimentRuns.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { builtInNames, checkLocal, isLocal } from './chooseMetrics.ts';
 import { HttpStatusError, ValueError } from './errors.ts';
 import type { ExperimentProgress } from './experimentRunResults.ts';
 import { runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
 import type { HostedRow, LocalMetric } from './localMetric.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { startAgain } from './startAgain.ts';
 import { thrownText } from './texts.ts';
 import { hasEnded, progressOf, watchExperiment } from './watchExperiment.ts';

@@ -1,4 +1,5 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import type { OperationOptions } from './callOptions.ts';
 import { checkDatasetChoice, type DatasetChoice } from './chooseDataset.ts';
 import { checkMetrics, isLocal, type MetricChoice } from './chooseMetrics.ts';
 import type { PromptChoice } from './choosePrompt.ts';
@@ -8,7 +9,6 @@ import type { ExperimentProgress } from './experimentRunResults.ts';
 import { checkGate, checkGateKeys, type GateLimits, isBaselinePick, mayDrop } from './gateExperiment.ts';
 import { refuseUnknownKeys } from './knownKeys.ts';
 import type { HostedRow } from './localMetric.ts';
-import type { OperationOptions } from './project.ts';
 import type { PromptSettings } from './promptSettings.ts';
 import type { RowSelection } from './rowSelection.ts';
 

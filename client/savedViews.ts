@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { SavedViewRequest, SavedViewResponse } from '../shared/wire/savedViews.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 
 export type SavedView = z.output<typeof SavedViewResponse>;
 /** A view as it is saved: `name` and `kind`, and what else it says. */

@@ -1,5 +1,5 @@
 import type { TraceOutline } from '../shared/wire/traceOutline.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 
 export type { TraceOutline };
 

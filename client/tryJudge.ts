@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { GeneratedScorerValidationResponse, ValidateLLMScorerResponse } from '../shared/wire/judgeTryOut.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import type { CreateJudgeOptions } from './createJudge.ts';
 import { ValueError } from './errors.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type RunChoice, runOf } from './recordChoice.ts';
 
 export interface TryJudgeOptions

@@ -1,6 +1,6 @@
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import type { ExperimentProgress } from './experimentRunResults.ts';
 import { pause, type ServiceClient } from './http.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { untilAnswered } from './untilAnswered.ts';
 
 /** Milliseconds that the service waits for the end of a run before it answers that it goes on. */

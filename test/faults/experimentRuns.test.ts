@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { z } from 'zod';
-import { createDataset } from '../../client/createDataset.ts';
+import { createDataset } from '../../client/datasets.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { LeaseReply, RunRequest } from '../../shared/wire/experimentRuns.ts';
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDataset } from '../../client/createDataset.ts';
+import { createDataset } from '../../client/datasets.ts';
 import { runExperiment } from '../../client/runExperiment.ts';
 import { toExperimentRow } from '../../shared/datasets/experimentRow.ts';
 import type { RecordToScore } from '../../shared/scoring/recordToScore.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDataset } from '../../client/createDataset.ts';
+import { createDataset } from '../../client/datasets.ts';
 import { runExperiment } from '../../client/runExperiment.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createPrompt } from '../../client/createPrompt.ts';
+import { createPrompt } from '../../client/prompts.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';

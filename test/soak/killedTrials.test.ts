@@ -1,7 +1,7 @@
 // A service of its own: it is killed amid a run.
 import { appendFile, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { createDataset } from '../../client/createDataset.ts';
+import { createDataset } from '../../client/datasets.ts';
 import { experimentOf, newExperiment } from '../support/runs.ts';
 import { serviceToKill } from '../support/serviceToKill.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createPrompt } from '../../client/createPrompt.ts';
+import { createPrompt } from '../../client/prompts.ts';
 import { late, says, startModelEndpoint } from './modelEndpoint.ts';
 import { modelAt, newExperiment, type Progress } from './runs.ts';
 import { balancedClient, type ServicePart, startServiceServers } from './serviceServers.ts';

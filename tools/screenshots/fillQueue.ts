@@ -1,5 +1,4 @@
-import { addToAnnotationQueue } from '../../client/addToAnnotationQueue.ts';
-import { createAnnotationQueue } from '../../client/createAnnotationQueue.ts';
+import { addToAnnotationQueue, createAnnotationQueue } from '../../client/annotationQueues.ts';
 import type { ServiceClient } from '../../client/http.ts';
 
 /** An annotation queue of some records, of which a few are rated. @returns its id */

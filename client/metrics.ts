@@ -1,6 +1,15 @@
+import type { z } from 'zod';
+import type { ScorerResponse } from '../shared/wire/scorers.ts';
+import { type CallOptions, clientOf } from './callOptions.ts';
 import type { ServiceClient } from './http.ts';
-import type { Metric } from './listMetrics.ts';
-import { type CallOptions, clientOf } from './project.ts';
+import { type Pages, pagesOf } from './pages.ts';
+
+/** A metric that the service computes: built in, or one of yours. */
+export type Metric = z.output<typeof ScorerResponse>;
+
+/** The metrics that experiments and log streams can have computed. */
+export const listMetrics = (options: CallOptions = {}): Pages<Metric> =>
+  pagesOf(clientOf(options), '/scorers/list', 'scorers', { filters: [] });
 
 /**
  * Creates a metric with what says how it computes. Where that is refused nothing is left behind. What the metric lacks is logged.
@@ -30,4 +39,9 @@ export async function createMetric(
   ).scorers;
   for (const warning of made?.warnings ?? []) client.logger.warn(`the metric ${JSON.stringify(metric.name)}: ${warning}`);
   return made ?? metric;
+}
+
+/** Deletes a metric of yours. Experiments keep the values that it gave. @throws NotFoundError when there is none. */
+export async function deleteMetric(options: CallOptions & { id: string }): Promise<void> {
+  await clientOf(options).send(`/scorers/${encodeURIComponent(options.id)}`, { method: 'DELETE' });
 }

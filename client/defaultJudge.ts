@@ -1,5 +1,14 @@
-import type { DefaultJudge } from './getDefaultJudge.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import type { z } from 'zod';
+import type { DefaultJudgeResponse } from '../shared/wire/defaultJudge.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
+
+export type DefaultJudge = z.output<typeof DefaultJudgeResponse>;
+
+/** The model that judges where a metric of a project names none. */
+export async function getDefaultJudge(options: OperationOptions = {}): Promise<DefaultJudge> {
+  const client = clientOf(options);
+  return client.send(`/projects/${await resolveProject(client, options)}/default_judge`);
+}
 
 /**
  * Says which model judges where a metric of a project names none.

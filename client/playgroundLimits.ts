@@ -1,5 +1,13 @@
-import type { PlaygroundLimits } from './getPlaygroundLimits.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import type { PlaygroundLimitsResponse } from '../shared/wire/playgroundLimits.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
+
+export type PlaygroundLimits = PlaygroundLimitsResponse;
+
+/** Reads the limits of a project's playground, what is used of them now, and what is left. */
+export async function getPlaygroundLimits(options: OperationOptions = {}): Promise<PlaygroundLimits> {
+  const client = clientOf(options);
+  return client.send(`/projects/${await resolveProject(client, options)}/playground_limits`);
+}
 
 /**
  * Changes what the playground of a project may use, from the next call on. Both limits are set.

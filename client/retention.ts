@@ -1,6 +1,15 @@
+import type { z } from 'zod';
+import type { RetentionResponse } from '../shared/wire/retention.ts';
+import { clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
 import { ValueError } from './errors.ts';
-import type { Retention } from './getRetention.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+
+export type Retention = z.output<typeof RetentionResponse>;
+
+/** How long a project keeps its records. */
+export async function getRetention(options: OperationOptions = {}): Promise<Retention> {
+  const client = clientOf(options);
+  return client.send(`/projects/${await resolveProject(client, options)}/retention`);
+}
 
 /**
  * Changes how long a project keeps its records. What is older is gone at once, and does not come back.
