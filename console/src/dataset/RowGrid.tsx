@@ -2,12 +2,12 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
 import type { DatasetRow } from '../data/datasetRows.ts';
 import { usePreferences } from '../parts/preferences.ts';
+import { useWidth } from '../parts/useWidth.ts';
 import { CellEditor } from './CellEditor.tsx';
 import { type GridRow, MARGIN, rowAt, textOf, widthsOf } from './gridRows.ts';
 import styles from './RowGrid.module.css';
 import { cellId, RowLine } from './RowLine.tsx';
 import { type RowDraft, stepOf } from './useRowDraft.ts';
-import { useWidth } from './useWidth.ts';
 
 interface Props {
   columns: readonly string[];

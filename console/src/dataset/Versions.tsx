@@ -5,10 +5,9 @@ import { type DatasetVersion, nameVersion, versionsQuery } from '../data/dataset
 import type { Dataset } from '../data/datasets.ts';
 import { ErrorNote } from '../parts/ErrorNote.tsx';
 import { countText } from '../parts/format.ts';
-import list from '../parts/ListPage.module.css';
 import { NewNamed } from '../parts/NewNamed.tsx';
 import { LoadingNote } from '../parts/notes.tsx';
-import { Time } from '../parts/Time.tsx';
+import { VersionTable } from '../parts/VersionTable.tsx';
 import { Changes } from './Changes.tsx';
 import styles from './DatasetPage.module.css';
 import { useDatasetAddress } from './useDatasetsAddress.ts';
@@ -27,72 +26,49 @@ export function Versions({ dataset }: { dataset: Dataset }) {
         <Changes key={`${version} ${address.with}`} dataset={dataset} version={version} from={address.with} versions={versions} />
       )}
       {versions.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
-        <section className={styles.scrolled} aria-label="Versions" tabIndex={0}>
-          <table className={list.table}>
-            <thead>
-              <tr>
-                <th scope="col">Version</th>
-                <th scope="col">What changed</th>
-                <th scope="col" className={`number ${list.wide}`}>
-                  Rows
-                </th>
-                <th scope="col" className={list.wide}>
-                  By
-                </th>
-                <th scope="col" className="number">
-                  When
-                </th>
-                <th scope="col">
-                  <span className="only-read">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {versions.map((one) => (
-                <tr key={one.version_index} aria-current={one.version_index === version ? 'true' : undefined}>
-                  <td>{one.version_index}</td>
-                  <td>
-                    <button
-                      type="button"
-                      className="plain"
-                      onClick={() => change({ version: one.version_index, with: undefined })}
-                    >
-                      {sumOf(one)}
-                    </button>
-                    {one.name !== null && <span className="quiet"> {one.name}</span>}
-                  </td>
-                  <td className={`number ${list.wide}`}>{countText(one.num_rows)}</td>
-                  <td className={`quiet ${list.wide}`}>{one.created_by_user?.email ?? '–'}</td>
-                  <td className="number">
-                    <Time at={one.created_at} />
-                  </td>
-                  <td className={styles.actions}>
-                    <Link
-                      to="/datasets/$datasetId"
-                      params={{ datasetId: dataset.id }}
-                      search={{
-                        ...(address.project === undefined ? {} : { project: address.project }),
-                        version: one.version_index,
-                      }}
-                    >
-                      Its rows
-                    </Link>
-                    {may(dataset, 'update') && (
-                      <NewNamed
-                        title="Name it"
-                        action="Save"
-                        className="plain"
-                        name={one.name ?? ''}
-                        onName={(name) => nameVersion(dataset.id, one.version_index, name)}
-                      />
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <VersionTable
+          versions={versions}
+          numberOf={(one) => one.version_index}
+          current={version}
+          columns={[
+            {
+              name: 'What changed',
+              cell: (one) => (
+                <>
+                  <button type="button" className="plain" onClick={() => change({ version: one.version_index, with: undefined })}>
+                    {sumOf(one)}
+                  </button>
+                  {one.name !== null && <span className="quiet"> {one.name}</span>}
+                </>
+              ),
+            },
+            { name: 'Rows', kind: 'wide number', cell: (one) => countText(one.num_rows) },
+            { name: 'By', kind: 'wide', cell: (one) => one.created_by_user?.email ?? '–' },
+          ]}
+          actions={(one) => (
+            <>
+              <Link
+                to="/datasets/$datasetId"
+                params={{ datasetId: dataset.id }}
+                search={{
+                  ...(address.project === undefined ? {} : { project: address.project }),
+                  version: one.version_index,
+                }}
+              >
+                Its rows
+              </Link>
+              {may(dataset, 'update') && (
+                <NewNamed
+                  title="Name it"
+                  action="Save"
+                  className="plain"
+                  name={one.name ?? ''}
+                  onName={(name) => nameVersion(dataset.id, one.version_index, name)}
+                />
+              )}
+            </>
+          )}
+        />
       )}
       {hasNextPage && (
         <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>

@@ -1,8 +1,8 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
+import { useWidth } from '../parts/useWidth.ts';
 import styles from './figures.module.css';
 import { type Domain, type FigureColumn, unitText } from './metricFigure.ts';
 import { trendShape } from './trendShape.ts';
-import { useWidth } from './useWidth.ts';
 
 /** One experiment of a trend. */
 export interface TrendPoint {
@@ -33,7 +33,8 @@ const HEIGHT = 120;
 
 /** The figures of a metric from one experiment to the next, oldest first, with intervals, baselines, failed gates and what changed in between. */
 export function TrendLine({ label, points, column, domain, link }: Props) {
-  const [box, width] = useWidth();
+  const box = useRef<HTMLElement>(null);
+  const width = useWidth(box);
   const [chosen, setChosen] = useState<string>();
   const shape = trendShape(points, domain, { width, height: HEIGHT });
   const at = points.find(({ id }) => id === chosen) ?? points.at(-1);

@@ -1,10 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { Prompt, PromptVersion } from '../data/prompts.ts';
-import page from '../dataset/DatasetPage.module.css';
 import { TextDiff } from '../diff/TextDiff.tsx';
-import list from '../parts/ListPage.module.css';
 import { TextVersions, versionsAt } from '../parts/TextVersions.tsx';
-import { Time } from '../parts/Time.tsx';
+import { VersionTable } from '../parts/VersionTable.tsx';
 import { settingsThatDiffer, textOf } from './promptText.ts';
 import { usePromptAddress } from './usePromptAddress.ts';
 
@@ -23,57 +21,33 @@ export function PromptVersions({ prompt }: { prompt: Prompt }) {
           )}
         </TextVersions>
       )}
-      <section className={page.scrolled} aria-label="Versions">
-        <table className={list.table}>
-          <thead>
-            <tr>
-              <th scope="col">Version</th>
-              <th scope="col">What changed</th>
-              <th scope="col" className={list.wide}>
-                Model
-              </th>
-              <th scope="col" className={list.wide}>
-                By
-              </th>
-              <th scope="col" className="number">
-                When
-              </th>
-              <th scope="col">
-                <span className="only-read">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {versions.map((one) => (
-              <tr key={one.id} aria-current={one === version ? 'true' : undefined}>
-                <td>
-                  {one.version}
-                  {one.version === prompt.selected_version.version && <span className="quiet"> selected</span>}
-                </td>
-                <td>
-                  <button type="button" className="plain" onClick={() => change({ version: one.version, with: undefined })}>
-                    {sumOf(one)}
-                  </button>
-                </td>
-                <td className={`quiet ${list.wide}`}>{String(one.settings.model_alias ?? '–')}</td>
-                <td className={`quiet ${list.wide}`}>{one.created_by_user?.email ?? '–'}</td>
-                <td className="number">
-                  <Time at={one.created_at} />
-                </td>
-                <td className={page.actions}>
-                  <Link
-                    to="/prompts/$promptId"
-                    params={{ promptId: prompt.id }}
-                    search={{ ...project(address.project), version: one.version }}
-                  >
-                    Its text
-                  </Link>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <VersionTable
+        versions={versions}
+        numberOf={(one) => one.version}
+        current={version?.version}
+        mark={(one) => (one.version === prompt.selected_version.version ? 'selected' : undefined)}
+        columns={[
+          {
+            name: 'What changed',
+            cell: (one) => (
+              <button type="button" className="plain" onClick={() => change({ version: one.version, with: undefined })}>
+                {sumOf(one)}
+              </button>
+            ),
+          },
+          { name: 'Model', kind: 'wide', cell: (one) => String(one.settings.model_alias ?? '–') },
+          { name: 'By', kind: 'wide', cell: (one) => one.created_by_user?.email ?? '–' },
+        ]}
+        actions={(one) => (
+          <Link
+            to="/prompts/$promptId"
+            params={{ promptId: prompt.id }}
+            search={{ ...project(address.project), version: one.version }}
+          >
+            Its text
+          </Link>
+        )}
+      />
     </>
   );
 }
