@@ -26,6 +26,7 @@ import {
   timeCondition,
 } from './conditions.ts';
 import type { Database, Queries } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import {
   byChange,
   byCreation,
@@ -63,20 +64,11 @@ const QueueRow = z
     membership: Role.nullable(),
   })
   .transform(
-    (row): Queue => ({
-      id: row.id,
-      name: row.name,
-      description: row.description,
-      createdBy: row.created_by_user,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      numRecords: row.num_log_records,
-      numAnnotators: row.num_annotators,
-      numUsers: row.num_users,
-      numTemplates: row.num_templates,
-      annotated: row.annotated,
-      overallProgress: row.overall_progress,
-      membership: row.membership ?? undefined,
+    ({ created_by_user: createdBy, num_log_records: numRecords, membership, ...row }): Queue => ({
+      ...inCamelCase(row),
+      createdBy,
+      numRecords,
+      membership: membership ?? undefined,
     }),
   );
 
@@ -93,20 +85,7 @@ const TemplateRow = z
     created_at: TimeRow,
     usage_count: z.number(),
   })
-  .transform(
-    (row): AnnotationTemplate => ({
-      id: row.id,
-      queueId: row.queue_id,
-      name: row.name,
-      includeExplanation: row.include_explanation,
-      criteria: row.criteria,
-      constraints: row.constraints,
-      position: row.position,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      usageCount: row.usage_count,
-    }),
-  );
+  .transform((row): AnnotationTemplate => inCamelCase(row));
 
 const UserRow = z
   .object({
@@ -120,19 +99,7 @@ const UserRow = z
     track_progress: z.boolean(),
     created_at: TimeRow,
   })
-  .transform(
-    (row): QueueUser => ({
-      id: row.id,
-      queueId: row.queue_id,
-      userId: row.user_id,
-      email: row.email,
-      firstName: row.first_name,
-      lastName: row.last_name,
-      role: row.role,
-      trackProgress: row.track_progress,
-      createdAt: row.created_at,
-    }),
-  );
+  .transform((row): QueueUser => inCamelCase(row));
 
 /** `$1` are the queues, `$2` is whose view it is, `$3` whether they see all. */
 const selectQueues = `SELECT q.id, q.name, q.description, q.created_at, q.updated_at, ${userInfoSql('creator')} AS created_by_user,

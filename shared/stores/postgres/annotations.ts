@@ -8,26 +8,18 @@ import { MAX_QUEUE_RECORDS, StoredConstraints } from '../../wire/annotations.ts'
 import { annotationQueues, Ids, lockQueue, Total } from './annotationQueues.ts';
 import { createBinder, where } from './conditions.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { missingReference } from './missingReference.ts';
 import { TimeRow } from './userInfo.ts';
 
 const Value = z.union([z.boolean(), z.number(), z.string(), z.array(z.string())]);
 const RatingRow = z
   .object({ value: Value, explanation: z.string().nullable(), created_at: TimeRow, user_id: z.string() })
-  .transform(
-    (row): StoredRating => ({
-      value: row.value,
-      explanation: row.explanation,
-      createdAt: row.created_at,
-      createdBy: row.user_id,
-    }),
-  );
-const QueuedRow = z
-  .object({ record_id: z.string(), project_id: z.string(), run_id: z.string() })
-  .transform((row) => ({ recordId: row.record_id, projectId: row.project_id, runId: row.run_id }));
+  .transform(({ user_id: createdBy, ...row }): StoredRating => ({ ...inCamelCase(row), createdBy }));
+const QueuedRow = z.object({ record_id: z.string(), project_id: z.string(), run_id: z.string() }).transform(inCamelCase);
 const QueuedInRow = z
   .object({ record_id: z.string(), queue_id: z.string(), run_id: z.string() })
-  .transform((row): QueuedRecord => ({ recordId: row.record_id, queueId: row.queue_id, runId: row.run_id }));
+  .transform((row): QueuedRecord => inCamelCase(row));
 const NamedTemplateRow: z.ZodType<NamedTemplate> = z.object({
   id: z.string(),
   queueId: z.string(),

@@ -3,6 +3,7 @@ import type { AccountStore, NewApiKey } from '../../accounts/accountStore.ts';
 import { keyRoles } from '../../accounts/permissions.ts';
 import { aboutColumns, aboutJoin, aboutValues, readAbout } from './about.ts';
 import type { Database, Queries, Row } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { byCreation, listedItems } from './listScan.ts';
 import { LoginRow } from './logins.ts';
 import { missingReference } from './missingReference.ts';
@@ -22,18 +23,7 @@ const ApiKeyRow = z
     created_at: z.date(),
     updated_at: z.date(),
   })
-  .transform((row) => ({
-    id: row.id,
-    userId: row.user_id,
-    truncated: row.truncated,
-    description: row.description,
-    projectId: row.project_id,
-    projectRole: row.project_role,
-    expiresAt: row.expires_at,
-    lastUsed: row.last_used,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }));
+  .transform(inCamelCase);
 
 const apiKeyColumns =
   'k.id, k.user_id, k.truncated, k.description, k.project_id, k.project_role, k.expires_at, k.last_used, k.created_at, k.updated_at';

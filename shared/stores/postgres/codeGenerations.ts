@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CodeGenerationStore } from '../../scorers/generateCode.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 
 const Row = z.object({
   id: z.string(),
@@ -30,9 +31,7 @@ export function postgresCodeGenerations(database: Database): CodeGenerationStore
          FROM code_generations WHERE id = $1 AND created_by = $2`,
         [id, userId],
       );
-      if (!row) return undefined;
-      const { is_done: isDone, is_over: isOver, ...found } = Row.parse(row);
-      return { ...found, isDone, isOver };
+      return row && inCamelCase(Row.parse(row));
     },
   };
 }

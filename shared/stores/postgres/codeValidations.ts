@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CodeValidationStore } from '../../scorers/validateCode.ts';
 import { ValidateRegisteredScorerResult } from '../../wire/codeScorers.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 
 const Row = z.object({
   id: z.string(),
@@ -31,7 +32,7 @@ export function postgresCodeValidations(database: Database): CodeValidationStore
         [id, userId],
       );
       if (!row) return undefined;
-      const { result, created_at: createdAt, updated_at: updatedAt, is_over: isOver } = Row.parse(row);
+      const { result, createdAt, updatedAt, isOver } = inCamelCase(Row.parse(row));
       return { id, result, createdAt, updatedAt, isOver };
     },
   };

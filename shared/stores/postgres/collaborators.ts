@@ -5,6 +5,7 @@ import { newId } from '../../identifiers/ids.ts';
 import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import type { Database, Queries } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { listedItems, timeKey } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
 import { isVisibleGroup } from './userGroups.ts';
@@ -19,29 +20,11 @@ const UserCollaboratorRow = z
     first_name: z.string().nullable(),
     last_name: z.string().nullable(),
   })
-  .transform(
-    (row): UserCollaborator => ({
-      id: row.id,
-      role: row.role,
-      createdAt: row.created_at,
-      userId: row.user_id,
-      email: row.email,
-      firstName: row.first_name,
-      lastName: row.last_name,
-    }),
-  );
+  .transform((row): UserCollaborator => inCamelCase(row));
 
 const GroupCollaboratorRow = z
   .object({ id: z.string(), role: z.enum(projectRoles), created_at: z.date(), group_id: z.string(), group_name: z.string() })
-  .transform(
-    (row): GroupCollaborator => ({
-      id: row.id,
-      role: row.role,
-      createdAt: row.created_at,
-      groupId: row.group_id,
-      groupName: row.group_name,
-    }),
-  );
+  .transform((row): GroupCollaborator => inCamelCase(row));
 
 const userColumns = 'c.id, c.role, c.created_at, u.id AS user_id, u.email, u.first_name, u.last_name';
 const groupColumns = 'c.id, c.role, c.created_at, g.id AS group_id, g.name AS group_name';

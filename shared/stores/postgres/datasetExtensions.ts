@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Extension, ExtensionRequest, ExtensionStore, GeneratedRow } from '../../datasetExtensions/extension.ts';
 import { storableText } from '../../datasetExtensions/storableText.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { missingReference } from './missingReference.ts';
 
 const ExtensionRow = z
@@ -14,7 +15,7 @@ const ExtensionRow = z
     state: z.enum(['running', 'completed', 'failed']),
     message: z.string().nullable(),
   })
-  .transform(({ dataset_id: datasetId, ...row }): Extension => ({ datasetId, ...row }));
+  .transform((row): Extension => inCamelCase(row));
 
 /** Those of datasets that are there: what is deleted is no longer filled. */
 const extensions = 'dataset_extensions e JOIN datasets d ON d.id = e.dataset_id WHERE d.deleted_at IS NULL';

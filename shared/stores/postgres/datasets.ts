@@ -6,6 +6,7 @@ import { addOwner, listedNames, markDeleted } from './assetAccess.ts';
 import type { Database, Queries } from './database.ts';
 import { isUniqueViolation } from './databaseErrors.ts';
 import { datasetListing } from './datasetQuery.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { countListed, listedItems } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
 import { pageFrom, rowsFor } from './pageOf.ts';
@@ -27,21 +28,7 @@ const DatasetRow = z
     created_at: TimeRow,
     updated_at: TimeRow,
   })
-  .transform(
-    (row): Dataset => ({
-      id: row.id,
-      name: row.name,
-      hidden: row.hidden,
-      draft: row.draft,
-      currentVersionIndex: row.current_version_index,
-      numRows: row.num_rows,
-      columns: row.columns,
-      projectCount: row.project_count,
-      createdBy: row.created_by_user,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    }),
-  );
+  .transform(({ created_by_user: createdBy, ...row }): Dataset => ({ ...inCamelCase(row), createdBy }));
 
 const VersionRow = z
   .object({
@@ -60,24 +47,7 @@ const VersionRow = z
     created_by_user: UserInfo,
     created_at: TimeRow,
   })
-  .transform(
-    (row): DatasetVersion => ({
-      datasetId: row.dataset_id,
-      versionIndex: row.version_index,
-      contentId: row.content_id,
-      name: row.name,
-      numRows: row.num_rows,
-      columns: row.columns,
-      rowsAdded: row.rows_added,
-      rowsRemoved: row.rows_removed,
-      rowsEdited: row.rows_edited,
-      columnsAdded: row.columns_added,
-      columnsRemoved: row.columns_removed,
-      columnsRenamed: row.columns_renamed,
-      createdBy: row.created_by_user,
-      createdAt: row.created_at,
-    }),
-  );
+  .transform(({ created_by_user: createdBy, ...row }): DatasetVersion => ({ ...inCamelCase(row), createdBy }));
 
 const selectDatasets = `SELECT d.id, d.name, d.hidden, d.draft, d.current_version_index, v.num_rows, v.columns, d.created_at, d.updated_at,
     (SELECT count(*)::int FROM dataset_projects p WHERE p.dataset_id = d.id) AS project_count, ${userInfoSql('u')} AS created_by_user
@@ -85,9 +55,7 @@ const selectDatasets = `SELECT d.id, d.name, d.hidden, d.draft, d.current_versio
 
 const selectVersions = `SELECT v.*, ${userInfoSql('u')} AS created_by_user FROM dataset_versions v JOIN users u ON u.id = v.created_by`;
 
-const RunRowsRow = z
-  .object({ storage_id: z.string(), num_rows: z.number(), columns })
-  .transform((row) => ({ storageId: row.storage_id, numRows: row.num_rows, columns: row.columns }));
+const RunRowsRow = z.object({ storage_id: z.string(), num_rows: z.number(), columns }).transform(inCamelCase);
 
 const FIRST_VERSION = 1;
 

@@ -5,6 +5,7 @@ import { SYSTEM_GROUP } from '../../experiments/groups.ts';
 import { newId } from '../../identifiers/ids.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import type { Database, Queries } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { byCreation, fewIds, type Listing, listedItems, slices } from './listScan.ts';
 import { userInfoSql } from './userInfo.ts';
 
@@ -19,16 +20,7 @@ const GroupRow = z
     updated_at: z.date(),
     created_by: UserInfo.nullable(),
   })
-  .transform((row) => ({
-    id: row.id,
-    projectId: row.project_id,
-    name: row.name,
-    description: row.description,
-    isSystem: row.is_system,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }));
+  .transform(inCamelCase);
 
 interface Figures {
   experimentCount: number;

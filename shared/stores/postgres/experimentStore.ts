@@ -12,6 +12,7 @@ import type { Database, Queries } from './database.ts';
 import { isUniqueViolation } from './databaseErrors.ts';
 import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
 import { experimentListing } from './experimentQuery.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { countListed, type Listing, listedIds, slices } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
 import { inOrder } from './pageOf.ts';
@@ -68,21 +69,15 @@ const ExperimentRow = z
     has_rivals: z.boolean(),
     created_by: UserInfo,
   })
-  .transform(
-    ({ prompt, ...row }): Omit<Experiment, 'tags' | 'ranking'> & { rankingScore: number | null; hasRivals: boolean } => ({
-      id: row.id,
-      projectId: row.project_id,
-      name: row.name,
-      series: row.series,
-      approval: row.approved_at && row.approved_by ? { at: row.approved_at, by: row.approved_by } : null,
-      gate: row.gate_status && row.gated_at ? { status: row.gate_status, at: row.gated_at } : null,
-      taskType: row.task_type,
-      group: { id: row.group_id, name: row.group_name, isSystem: row.group_is_system },
-      dataset:
-        row.dataset_id === null
-          ? null
-          : { id: row.dataset_id, versionIndex: row.dataset_version_index ?? 0, name: row.dataset_name },
-      datasetRowCount: row.dataset_row_count,
+  .transform((columns): Omit<Experiment, 'tags' | 'ranking'> & { rankingScore: number | null; hasRivals: boolean } => {
+    const { prompt, approved_at, approved_by, gate_status, gated_at, ...others } = columns;
+    const { group_id, group_name, group_is_system, dataset_id, dataset_version_index, dataset_name, ...row } = others;
+    return {
+      ...inCamelCase(row),
+      approval: approved_at && approved_by ? { at: approved_at, by: approved_by } : null,
+      gate: gate_status && gated_at ? { status: gate_status, at: gated_at } : null,
+      group: { id: group_id, name: group_name, isSystem: group_is_system },
+      dataset: dataset_id === null ? null : { id: dataset_id, versionIndex: dataset_version_index ?? 0, name: dataset_name },
       prompt: prompt && {
         templateVersionId: prompt.templateVersionId,
         templateId: prompt.templateId,
@@ -91,26 +86,8 @@ const ExperimentRow = z
         content: typeof prompt.template === 'string' ? prompt.template : JSON.stringify(prompt.template),
         settings: prompt.settings,
       },
-      promptSettings: row.prompt_settings,
-      playgroundId: row.playground_id,
-      loggedMetrics: row.logged_metrics,
-      failedRows: row.failed_rows,
-      state: row.state,
-      workflowNumber: row.workflow_number,
-      selectedRows: row.selected_rows,
-      trials: row.trials,
-      rowCount: row.row_count,
-      error: row.error,
-      aggregates: row.aggregates,
-      rankingScore: row.ranking_score,
-      hasRivals: row.has_rivals,
-      startedAt: row.started_at,
-      endedAt: row.ended_at,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    }),
-  );
+    };
+  });
 
 /**
  * `$1` is the project, `$2` the experiments. Their groups are ranked once for all of them, down to the lowest of them: counting the better ones of

@@ -15,6 +15,7 @@ import type { RunLedger } from '../../experiments/runLedger.ts';
 import type { OrdinalRange } from '../../experiments/workflow.ts';
 import { newWorkflowId } from '../../experiments/workflowId.ts';
 import type { Database, Queries } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { AT_REST, noteOutdatedSql } from './outdatedAggregates.ts';
 import { saveRunSettings } from './scorers.ts';
 
@@ -53,7 +54,7 @@ const Times = z
     error: z.string().nullable(),
     message: z.string().nullable(),
   })
-  .transform((row) => ({ startedAt: row.started_at, endedAt: row.ended_at, error: row.error, message: row.message }));
+  .transform(inCamelCase);
 
 const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { FileStore, UploadedFile } from '../../files/files.ts';
 import { fileModalities } from '../../wire/recordParts.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { missingReference } from './missingReference.ts';
 
 const Row = z
@@ -15,18 +16,7 @@ const Row = z
     created_by: z.string(),
     created_at: z.date(),
   })
-  .transform(
-    (row): UploadedFile => ({
-      id: row.id,
-      projectId: row.project_id,
-      name: row.name,
-      contentType: row.content_type,
-      modality: row.modality,
-      sizeBytes: row.size_bytes,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-    }),
-  );
+  .transform((row): UploadedFile => inCamelCase(row));
 const COLUMNS = 'id, project_id, name, content_type, modality, size_bytes, created_by, created_at';
 
 /** Owns `files`. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { HealthScoreStore, NotedHealthScore } from '../../scorers/healthScores.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 
 const Row = z
   .object({
@@ -14,15 +15,11 @@ const Row = z
     computed_at: z.date(),
   })
   .transform(
-    (row): NotedHealthScore => ({
-      id: row.id,
-      versionId: row.scorer_version_id,
-      versionNumber: row.version,
-      datasetId: row.dataset_id,
-      type: row.health_score_type,
-      score: row.score,
-      secondary: row.secondary,
-      computedAt: row.computed_at,
+    ({ scorer_version_id: versionId, version: versionNumber, health_score_type: type, ...row }): NotedHealthScore => ({
+      ...inCamelCase(row),
+      versionId,
+      versionNumber,
+      type,
     }),
   );
 

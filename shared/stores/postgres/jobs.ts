@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Job, JobStore } from '../../experiments/experimentStore.ts';
 import { SCORER_JOB } from '../../wire/jobs.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { missingReference } from './missingReference.ts';
 
 const JobRow = z
@@ -15,18 +16,7 @@ const JobRow = z
     scoring_id: z.string().nullable(),
     created_at: z.date(),
   })
-  .transform(
-    (row): Job => ({
-      id: row.id,
-      projectId: row.project_id,
-      runId: row.run_id,
-      name: row.job_name,
-      request: row.request,
-      workflowNumber: row.workflow_number,
-      scoringId: row.scoring_id,
-      createdAt: row.created_at,
-    }),
-  );
+  .transform(({ job_name: name, ...row }): Job => ({ ...inCamelCase(row), name }));
 
 export function postgresJobs(database: Database): JobStore {
   return {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JudgeDraftStore } from '../../scorers/draftJudge.ts';
 import { DraftedJudge } from '../../wire/judgeDrafts.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 
 const Row = z.object({
   id: z.string(),
@@ -30,9 +31,7 @@ export function postgresJudgeDrafts(database: Database): JudgeDraftStore {
          FROM judge_drafts WHERE id = $1 AND created_by = $2`,
         [id, userId],
       );
-      if (!row) return undefined;
-      const { is_over: isOver, ...found } = Row.parse(row);
-      return { ...found, isOver };
+      return row && inCamelCase(Row.parse(row));
     },
   };
 }

@@ -4,6 +4,7 @@ import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/p
 import { conditionsOf, createBinder, runCondition } from './conditions.ts';
 import type { Database } from './database.ts';
 import { isUniqueViolation } from './databaseErrors.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { byCreation, byName, type Listing, listedItems, orderedBy, timeKey } from './listScan.ts';
 import { missingReference } from './missingReference.ts';
 
@@ -16,16 +17,7 @@ const LogStreamRow = z
     created_at: z.date(),
     updated_at: z.date(),
   })
-  .transform(
-    (row): LogStream => ({
-      id: row.id,
-      projectId: row.project_id,
-      name: row.name,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    }),
-  );
+  .transform((row): LogStream => inCamelCase(row));
 
 const nameTaken = (err: unknown): never => {
   if (isUniqueViolation(err, 'runs_log_stream_name'))

@@ -3,6 +3,7 @@ import type { AccountStore, Login, LoginSession } from '../../accounts/accountSt
 import { userRoles } from '../../wire/accounts.ts';
 import { aboutColumns, aboutJoin, aboutValues, readAbout } from './about.ts';
 import type { Database, Queries, Row } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { pageOf } from './pageOf.ts';
 
 type Logins = Pick<
@@ -29,15 +30,7 @@ export const LoginRow = z
     password_hash: z.string().nullable(),
     token_version: z.number(),
   })
-  .transform(
-    (row): Login => ({
-      userId: row.user_id,
-      email: row.email,
-      role: row.role,
-      passwordHash: row.password_hash,
-      tokenVersion: row.token_version,
-    }),
-  );
+  .transform((row): Login => inCamelCase(row));
 
 const SessionRow = z
   .object({
@@ -48,16 +41,7 @@ const SessionRow = z
     last_used: z.date(),
     expires_at: z.date(),
   })
-  .transform(
-    (row): LoginSession => ({
-      id: row.id,
-      address: row.address,
-      userAgent: row.user_agent,
-      createdAt: row.created_at,
-      lastUsed: row.last_used,
-      expiresAt: row.expires_at,
-    }),
-  );
+  .transform((row): LoginSession => inCamelCase(row));
 
 export const loginColumns = 'u.id AS user_id, u.email, u.role, u.password_hash, u.token_version';
 

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
 import { CALL_GOOD_MS, type LimitedProject, type PlaygroundCallStore } from '../../playground/playgroundLimits.ts';
 import type { Database, Queries } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 
 const LimitsRow = z
   .object({ most_calls: z.number().nullable(), most_usd_per_day: z.number().nullable() })
-  .transform((row): LimitedProject['limits'] => ({ mostCalls: row.most_calls, mostUsdPerDay: row.most_usd_per_day }));
+  .transform((row): LimitedProject['limits'] => inCamelCase(row));
 
 const UseRow = z
   .object({
@@ -15,13 +16,7 @@ const UseRow = z
     estimated_usd: z.number(),
     calls_without_cost: z.number(),
   })
-  .transform((row): LimitedProject['use'] => ({
-    callsNow: row.calls_now,
-    calls: row.calls,
-    usd: row.usd,
-    estimatedUsd: row.estimated_usd,
-    callsWithoutCost: row.calls_without_cost,
-  }));
+  .transform((row): LimitedProject['use'] => inCamelCase(row));
 
 const limitsSql =
   'SELECT playground_most_calls AS most_calls, playground_most_usd_per_day::float8 AS most_usd_per_day FROM projects WHERE id = $1';

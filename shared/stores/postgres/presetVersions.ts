@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { PresetVersionStore } from '../../scorers/presetVersions.ts';
 import type { Database } from './database.ts';
-import { namedColumns, versionColumns, versionTable } from './versionTable.ts';
+import { inCamelCase } from './inCamelCase.ts';
+import { versionColumns, versionTable } from './versionTable.ts';
 
 const Settings = z.object({
   modelName: z.string().nullable(),
@@ -11,7 +12,7 @@ const Settings = z.object({
   explain: z.boolean().nullable(),
 });
 
-const VersionRow = z.object({ ...versionColumns, settings: Settings }).transform(namedColumns);
+const VersionRow = z.object({ ...versionColumns, settings: Settings }).transform(inCamelCase);
 
 /** Owns `preset_versions`. */
 export function postgresPresetVersions(database: Database): PresetVersionStore {

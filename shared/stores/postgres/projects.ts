@@ -25,6 +25,7 @@ import {
   timeCondition,
 } from './conditions.ts';
 import type { Database, Queries } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { byCreation, byName, countListed, fewIds, type Listing, listedItems, orderedBy, timeKey } from './listScan.ts';
 
 const ProjectColumns = z.object({
@@ -37,14 +38,8 @@ const ProjectColumns = z.object({
   created_at: z.date(),
   updated_at: z.date(),
 });
-const toProject = <R extends z.output<typeof ProjectColumns>>({ created_by, created_at, updated_at, ...row }: R) => ({
-  ...row,
-  createdBy: created_by,
-  createdAt: created_at,
-  updatedAt: updated_at,
-});
-const ProjectRow = ProjectColumns.transform((row): Project => toProject(row));
-const ListedRow = ProjectColumns.extend({ membership: Membership }).transform(toProject);
+const ProjectRow = ProjectColumns.transform((row): Project => inCamelCase(row));
+const ListedRow = ProjectColumns.extend({ membership: Membership }).transform(inCamelCase);
 const RunRow = z
   .object({
     id: z.string(),
@@ -55,17 +50,7 @@ const RunRow = z
     created_at: z.date(),
     updated_at: z.date(),
   })
-  .transform(
-    (row): Run => ({
-      id: row.id,
-      projectId: row.project_id,
-      kind: row.kind,
-      name: row.name,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    }),
-  );
+  .transform((row): Run => inCamelCase(row));
 
 const columns = 'p.id, p.name, p.type, p.description, p.labels, p.created_by, p.created_at, p.updated_at';
 /** Ordered, so that the index is read also where one project has most of the runs, and Postgres would read all of them for each. */
@@ -135,14 +120,7 @@ async function listing(database: Database, viewer: Viewer, query: ProjectQuery):
 
 const PendingRow = z
   .object({ id: z.string(), project_id: z.string(), run_id: z.string().nullable(), requested_at: z.date() })
-  .transform(
-    (row): PendingDeletion => ({
-      id: row.id,
-      projectId: row.project_id,
-      runId: row.run_id ?? undefined,
-      requestedAt: row.requested_at,
-    }),
-  );
+  .transform(({ run_id, ...row }): PendingDeletion => ({ ...inCamelCase(row), runId: run_id ?? undefined }));
 
 /** Since when user `userId` sees project `p`, where they do not see all: since they were made a member, by name or through a group. */
 const seenSince = (userId: string) => `least(

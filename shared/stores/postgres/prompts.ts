@@ -10,6 +10,7 @@ import { addOwner, listedNames, listedSql, markDeleted } from './assetAccess.ts'
 import { type Binder, conditionsOf, createBinder, idCondition, looksUp, textCondition } from './conditions.ts';
 import type { Database, Queries } from './database.ts';
 import { isUniqueViolation } from './databaseErrors.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { byChange, byCreation, byName, countListed, type Listing, listedIds } from './listScan.ts';
 import { pageFrom, rowsFor } from './pageOf.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
@@ -31,24 +32,7 @@ const VersionRow = z
     updated_at: TimeRow,
     created_by_user: UserInfo,
   })
-  .transform(
-    (row): PromptVersion => ({
-      id: row.id,
-      templateId: row.template_id,
-      name: row.name,
-      version: row.version,
-      template: row.template,
-      raw: row.raw,
-      settings: row.settings,
-      outputType: row.output_type,
-      modelChanged: row.model_changed,
-      settingsChanged: row.settings_changed,
-      contentChanged: row.content_changed,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      createdBy: row.created_by_user,
-    }),
-  );
+  .transform(({ created_by_user: createdBy, ...row }): PromptVersion => ({ ...inCamelCase(row), createdBy }));
 
 const PromptRow = z
   .object({
@@ -59,14 +43,7 @@ const PromptRow = z
     updated_at: TimeRow,
     created_by_user: UserInfo,
   })
-  .transform((row) => ({
-    id: row.id,
-    name: row.name,
-    selectedVersion: row.selected_version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    createdBy: row.created_by_user,
-  }));
+  .transform(({ created_by_user: createdBy, ...row }) => ({ ...inCamelCase(row), createdBy }));
 
 const selectPrompts = `SELECT t.id, t.name, t.selected_version, t.created_at, t.updated_at, ${userInfoSql('u')} AS created_by_user
   FROM prompt_templates t JOIN users u ON u.id = t.created_by`;

@@ -7,13 +7,14 @@ import type { AttendedDeletion } from '../../records/deletionAttendance.ts';
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
 import { recordKinds } from '../../wire/recordKinds.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { NotedRuns, noteOutdatedSql } from './outdatedAggregates.ts';
 import { readRunStates, runStatesSql } from './runStates.ts';
 
 const Ref = z.object({ project_id: z.string(), run_id: z.string() });
-const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runId: row.run_id }));
+const RefRow = Ref.transform((row): RunRef => inCamelCase(row));
 const ErasureRow = Ref.extend({ id: z.string(), keys: z.array(z.object({ id: z.string(), created_at: z.string() })) }).transform(
-  ({ id, keys, ...row }): Erasure => ({ id, keys, run: { projectId: row.project_id, runId: row.run_id } }),
+  ({ id, keys, ...row }): Erasure => ({ id, keys, run: inCamelCase(row) }),
 );
 const AttendedRow = z.object({ id: z.string(), at: z.string() });
 const DeletionRequestRow = Ref.extend({
@@ -21,13 +22,9 @@ const DeletionRequestRow = Ref.extend({
   kinds: z.array(z.enum(recordKinds)),
   filter: z.custom<DeletionRequest['filter']>(), // as it was when its request was parsed
   requested_at: z.string(),
-}).transform(({ id, at, kinds, filter, ...row }): DeletionRequest & AttendedDeletion => ({
-  id,
-  at,
-  kinds,
-  filter,
-  run: { projectId: row.project_id, runId: row.run_id },
-  requestedAt: row.requested_at,
+}).transform(({ project_id, run_id, ...row }): DeletionRequest & AttendedDeletion => ({
+  ...inCamelCase(row),
+  run: { projectId: project_id, runId: run_id },
 }));
 // Microseconds, which a Date does not hold.
 const CANONICAL = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;

@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors/errors.ts';
 import type { RunTag, RunTagStore } from '../../experiments/experimentStore.ts';
 import type { Database } from './database.ts';
 import { isUniqueViolation } from './databaseErrors.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { missingReference } from './missingReference.ts';
 
 export const RunTagRow = z
@@ -17,19 +18,7 @@ export const RunTagRow = z
     created_at: z.date(),
     updated_at: z.date(),
   })
-  .transform(
-    (row): RunTag => ({
-      id: row.id,
-      projectId: row.project_id,
-      runId: row.run_id,
-      key: row.key,
-      value: row.value,
-      tagType: row.tag_type,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    }),
-  );
+  .transform((row): RunTag => inCamelCase(row));
 
 export function postgresRunTags(database: Database): RunTagStore {
   return {

@@ -4,6 +4,7 @@ import type { NewView, SavedView, SavedViewStore } from '../../views/savedViews.
 import type { SavedViewContent } from '../../wire/savedViews.ts';
 import type { Database } from './database.ts';
 import { isUniqueViolation } from './databaseErrors.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { missingReference } from './missingReference.ts';
 
 const SavedViewRow = z
@@ -18,18 +19,7 @@ const SavedViewRow = z
     created_at: z.date(),
     updated_at: z.date(),
   })
-  .transform(
-    (row): SavedView => ({
-      id: row.id,
-      projectId: row.project_id,
-      createdBy: row.created_by,
-      name: row.name,
-      isShared: row.is_shared,
-      content: row.content,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    }),
-  );
+  .transform((row): SavedView => inCamelCase(row));
 
 const nameTaken = (err: unknown): never => {
   if (isUniqueViolation(err, 'saved_views_name'))

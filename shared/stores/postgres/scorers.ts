@@ -17,9 +17,10 @@ import { markDeleted } from './assetAccess.ts';
 import { createBinder, textCondition } from './conditions.ts';
 import type { Database, Queries } from './database.ts';
 import { isUniqueViolation } from './databaseErrors.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { type Listing, listedItems, timeKey } from './listScan.ts';
 import { newestSettings } from './scorerSettings.ts';
-import { namedColumns, versionColumns, versionTable } from './versionTable.ts';
+import { versionColumns, versionTable } from './versionTable.ts';
 
 const JudgeDefinitionRow = z.object({
   template: ChainPollTemplate,
@@ -54,7 +55,7 @@ const CodeDefinitionRow = z.object({
 
 const VersionRow = z
   .object({ ...versionColumns, definition: z.union([CodeDefinitionRow, JudgeDefinitionRow]) })
-  .transform((row): ScorerVersion => namedColumns(row));
+  .transform((row): ScorerVersion => inCamelCase(row));
 
 const DefinitionRow = CreateScorerRequest.omit({
   id: true,
@@ -78,21 +79,7 @@ const ScorerRow = z
     updated_at: z.date(),
     deleted: z.boolean(),
   })
-  .transform(
-    (row): Scorer => ({
-      id: row.id,
-      name: row.name,
-      scorerType: row.scorer_type,
-      definition: row.definition as ScorerDefinition,
-      scopeProjects: row.scope_projects,
-      defaultVersion: row.default_version,
-      latestVersion: row.latest_version,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      deleted: row.deleted,
-    }),
-  );
+  .transform(({ definition, ...row }): Scorer => ({ ...inCamelCase(row), definition: definition as ScorerDefinition }));
 
 const UseRow = z
   .object({ project_id: z.string(), log_streams: z.int(), experiments: z.int() })
@@ -100,7 +87,7 @@ const UseRow = z
 
 const SettingsRow = z
   .object({ scorers: z.array(ScorerConfig), segment_filters: z.array(SegmentFilter).nullable() })
-  .transform((row): RunScorerSettings => ({ scorers: row.scorers, segmentFilters: row.segment_filters }));
+  .transform((row): RunScorerSettings => inCamelCase(row));
 
 const SCORERS = `
   SELECT s.id, s.name, s.scorer_type, s.definition, s.created_by, s.created_at, s.updated_at, s.deleted_at IS NOT NULL AS deleted,

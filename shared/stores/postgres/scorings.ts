@@ -5,6 +5,7 @@ import { scorerJobRequest } from '../../scorers/scorerJob.ts';
 import type { MarkedScoring, ScoredRun, ScoringRequest, ScoringStatus, ScoringStore, Selection } from '../../scoring/scoring.ts';
 import { SCORER_JOB } from '../../wire/jobs.ts';
 import type { Database } from './database.ts';
+import { inCamelCase } from './inCamelCase.ts';
 import { missingReference } from './missingReference.ts';
 
 const RunRow = z.object({
@@ -25,27 +26,13 @@ const RequestRow = z
     selection: z.string(),
     created_by: z.string(),
   })
-  .transform(
-    (row): ScoringRequest => ({
-      id: row.id,
-      projectId: row.project_id,
-      runId: row.run_id,
-      scorerIds: row.scorer_ids,
-      selection: parseJson(row.selection) as Selection,
-      createdBy: row.created_by,
-    }),
-  );
+  .transform(({ selection, ...row }): ScoringRequest => ({ ...inCamelCase(row), selection: parseJson(selection) as Selection }));
 
 const count = z.coerce.number();
 
-const MarkedRow = z.object({ id: z.string(), scorer_ids: z.array(z.string()), values_total: count, marked_to: count }).transform(
-  (row): MarkedScoring => ({
-    id: row.id,
-    scorerIds: row.scorer_ids,
-    total: row.values_total,
-    markedTo: row.marked_to,
-  }),
-);
+const MarkedRow = z
+  .object({ id: z.string(), scorer_ids: z.array(z.string()), values_total: count, marked_to: count })
+  .transform(({ values_total: total, ...row }): MarkedScoring => ({ ...inCamelCase(row), total }));
 
 const StatusRow = z
   .object({
@@ -56,16 +43,7 @@ const StatusRow = z
     started_at: z.date().nullable(),
     ended_at: z.date().nullable(),
   })
-  .transform(
-    (row): ScoringStatus => ({
-      state: row.state,
-      total: row.values_total,
-      done: row.values_done,
-      error: row.error,
-      startedAt: row.started_at,
-      endedAt: row.ended_at,
-    }),
-  );
+  .transform(({ values_total: total, values_done: done, ...row }): ScoringStatus => ({ ...inCamelCase(row), total, done }));
 
 const micros = (time: string) => `(extract(epoch FROM ${time}) * 1000000)::bigint`;
 /** Records of other machines may carry versions of clocks that are a little off, and be stored a little after they were stamped. */

@@ -4,6 +4,7 @@ import { ServiceError } from '../../errors/errors.ts';
 import { userRoles } from '../../wire/accounts.ts';
 import type { Queries } from './database.ts';
 import { isUniqueViolation } from './databaseErrors.ts';
+import { inCamelCase } from './inCamelCase.ts';
 
 export const UserRow = z
   .object({
@@ -17,17 +18,7 @@ export const UserRow = z
     created_at: z.date(),
     updated_at: z.date(),
   })
-  .transform((row) => ({
-    id: row.id,
-    email: row.email,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    role: row.role,
-    organizationId: row.organization_id,
-    organizationName: row.organization_name,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }));
+  .transform(inCamelCase);
 
 export const userColumns =
   'u.id, u.email, u.first_name, u.last_name, u.role, u.created_at, u.updated_at, o.id AS organization_id, o.name AS organization_name';

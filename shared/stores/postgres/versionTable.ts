@@ -12,14 +12,6 @@ export const versionColumns = {
   created_at: z.coerce.date(),
 };
 
-/** Names these columns as the domain does. */
-export const namedColumns = <Row extends z.output<z.ZodObject<typeof versionColumns>>>({
-  scorer_id,
-  created_by,
-  created_at,
-  ...row
-}: Row) => ({ ...row, scorerId: scorer_id, createdBy: created_by, createdAt: created_at });
-
 interface Made {
   id: string;
   scorerId: string;
