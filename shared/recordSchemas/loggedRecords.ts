@@ -14,14 +14,13 @@ const Trace = loggedRecord('trace');
 interface HasSpans {
   spans?: LoggedSpan[] | null | undefined;
 }
-type Parent<T extends z.ZodType> = z.output<T> & HasSpans;
 export type LoggedSpan =
   | z.output<typeof LlmSpan>
   | z.output<typeof ControlSpan>
-  | Parent<typeof ToolSpan>
-  | Parent<typeof RetrieverSpan>
-  | Parent<typeof WorkflowSpan>
-  | Parent<typeof AgentSpan>;
+  | (z.output<typeof ToolSpan> & HasSpans)
+  | (z.output<typeof RetrieverSpan> & HasSpans)
+  | (z.output<typeof WorkflowSpan> & HasSpans)
+  | (z.output<typeof AgentSpan> & HasSpans);
 
 const spans = z.array(z.lazy((): z.ZodType<LoggedSpan> => LoggedSpan)).nullish();
 // A schema of its own, so that what repeats itself in the API document is the named span.

