@@ -1,7 +1,7 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { ValueError } from './errors.ts';
+import { runsOfName } from './experiments.ts';
 import { baselinePicks } from './gateExperiment.ts';
-import { runsOfName } from './getExperiment.ts';
 import type { ServiceClient } from './http.ts';
 import { nearestOf } from './knownKeys.ts';
 

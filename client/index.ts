@@ -11,7 +11,6 @@ export {
   getAnnotationQueue,
   listAnnotationQueues,
 } from './annotationQueues.ts';
-export { type ApproveExperimentOptions, approveExperiment } from './approveExperiment.ts';
 export { type CallOptions, type OperationOptions, type ProjectChoice, resolveProject } from './callOptions.ts';
 export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
 export type { MetricChoice } from './chooseMetrics.ts';
@@ -22,18 +21,17 @@ export {
   type CodeValidation,
   type CreateCodeMetricOptions,
   createCodeMetric,
+  type GenerateCodeMetricOptions,
+  generateCodeMetric,
   InvalidCodeError,
   type TryCodeMetricOptions,
   tryCodeMetric,
   type ValidateCodeMetricOptions,
   validateCodeMetric,
-} from './codeMetric.ts';
+} from './codeMetrics.ts';
 export { type ColumnValues, type ColumnValuesOptions, columnValues, type MetadataKeys, metadataKeys } from './columnValues.ts';
 export { type ComparedRow, type ComparedRowsOptions, comparedRows } from './comparedRows.ts';
 export { type CompareExperimentsOptions, compareExperiments } from './compareExperiments.ts';
-export { type CreateCheckOptions, changeCheck, createCheck } from './createCheck.ts';
-export { type CreateExperimentOptions, createExperiment, type ExperimentGroupChoice } from './createExperiment.ts';
-export { type CreateJudgeOptions, createJudge } from './createJudge.ts';
 export {
   type CreateDatasetOptions,
   type CreatedDataset,
@@ -52,7 +50,6 @@ export {
   getDataset,
   listDatasets,
 } from './datasets.ts';
-export { type DefaultJudge, getDefaultJudge, setDefaultJudge } from './defaultJudge.ts';
 export { defineExperiment, type ExperimentDefinition } from './defineExperiment.ts';
 export {
   ConnectionError,
@@ -66,6 +63,18 @@ export {
 export { type EstimateExperimentOptions, type ExperimentEstimate, estimateExperiment } from './estimateExperiment.ts';
 export type { Experiment, MetricFigures } from './experimentAggregates.ts';
 export type { ExperimentComparison, ExperimentProgress, ExperimentRunResults, GateResult } from './experimentRunResults.ts';
+export {
+  type ApproveExperimentOptions,
+  approveExperiment,
+  type CreateExperimentOptions,
+  createExperiment,
+  type ExperimentGroupChoice,
+  type ExperimentGroupResponse,
+  getExperiment,
+  getExperiments,
+  listExperimentGroups,
+  runsOfName,
+} from './experiments.ts';
 export { type ExportRecordsOptions, exportRecords } from './exportRecords.ts';
 export {
   type DatasetExtension,
@@ -83,9 +92,6 @@ export {
   gateExperiment,
   isBaselinePick,
 } from './gateExperiment.ts';
-export { type GenerateCodeMetricOptions, generateCodeMetric } from './generateCodeMetric.ts';
-export { getExperiment, runsOfName } from './getExperiment.ts';
-export { getExperiments } from './getExperiments.ts';
 export { type ClientOptions, ServiceClient } from './http.ts';
 export {
   type DeleteIntegrationOptions,
@@ -97,8 +103,20 @@ export {
   type TestIntegrationOptions,
   testIntegration,
 } from './integrations.ts';
-export { type JudgeAgreement, type JudgeAgreementOptions, judgeAgreement } from './judgeAgreement.ts';
-export { type ExperimentGroupResponse, listExperimentGroups } from './listExperimentGroups.ts';
+export {
+  type CreateJudgeOptions,
+  createJudge,
+  type DefaultJudge,
+  getDefaultJudge,
+  type JudgeAgreement,
+  type JudgeAgreementOptions,
+  type JudgeTryOut,
+  judgeAgreement,
+  setDefaultJudge,
+  type TriedSample,
+  type TryJudgeOptions,
+  tryJudge,
+} from './judges.ts';
 export {
   getRunSettings,
   type LiveProgress,
@@ -111,7 +129,7 @@ export type { ExplainedScore, HostedRow, LocalMetric, LocalScale, LocalScore, Sc
 export { type LogOptions, log } from './log.ts';
 export { Logger, type LoggerOptions } from './logger.ts';
 export { createLogStream, deleteLogStream, type LogStreamResponse, listLogStreams } from './logStreams.ts';
-export { deleteMetric, listMetrics, type Metric } from './metrics.ts';
+export { type CreateCheckOptions, changeCheck, createCheck, deleteMetric, listMetrics, type Metric } from './metrics.ts';
 export { Pages } from './pages.ts';
 export { type PlaygroundCallOptions, type PlaygroundEvent, playgroundCall } from './playgroundCall.ts';
 export { getPlaygroundLimits, type PlaygroundLimits, setPlaygroundLimits } from './playgroundLimits.ts';
@@ -150,5 +168,4 @@ export type { Session, SessionFields } from './session.ts';
 export type { SpanFields, SpanKind } from './spans.ts';
 export type { FinishedSpan, SpanBuilder, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';
 export { type TraceOutline, traceOutline } from './traceOutline.ts';
-export { type JudgeTryOut, type TriedSample, type TryJudgeOptions, tryJudge } from './tryJudge.ts';
 export { type WatchExperimentOptions, watchExperiment } from './watchExperiment.ts';

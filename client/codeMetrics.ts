@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { CodeMetricGenerationStatusResponse, CreateCodeMetricGenerationResponse } from '../shared/wire/codeGenerations.ts';
 import type {
   RegisteredScorerTaskResultResponse,
   ValidateCodeScorerResponse,
@@ -8,12 +9,10 @@ import type {
 import type { ValidateLLMScorerResponse } from '../shared/wire/judgeTryOut.ts';
 import type { ScorerVersionResponse } from '../shared/wire/scorerVersions.ts';
 import { type CallOptions, clientOf, type OperationOptions, resolveProject } from './callOptions.ts';
-import type { CreateJudgeOptions } from './createJudge.ts';
 import { ValueError } from './errors.ts';
-import type { Metric } from './metrics.ts';
-import { createMetric } from './metrics.ts';
+import { type CreateJudgeOptions, type JudgeTryOut, tryOutOf } from './judges.ts';
+import { createMetric, type Metric } from './metrics.ts';
 import { type RunChoice, runOf } from './recordChoice.ts';
-import { type JudgeTryOut, tryOutOf } from './tryJudge.ts';
 import { untilAnswered } from './untilAnswered.ts';
 
 export interface CodeOptions extends CallOptions {
@@ -38,7 +37,8 @@ export class InvalidCodeError extends Error {
   override name = 'InvalidCodeError';
 }
 
-const BETWEEN_ASKING_MS = 300;
+const VALIDATION_POLL_MS = 300;
+const GENERATION_POLL_MS = 500;
 /** The service begins values for 60 s and waits for 90. */
 const TIMEOUT_MS = 120_000;
 const DEFAULT_LIMIT = 10;
@@ -58,7 +58,7 @@ export async function validateCodeMetric(options: ValidateCodeMetricOptions): Pr
     const task = await client.send<Task>(`/scorers/code/validate/${task_id}`);
     return task.status === 'pending' ? undefined : task;
   };
-  const { result } = await untilAnswered(ended, BETWEEN_ASKING_MS, options.signal);
+  const { result } = await untilAnswered(ended, VALIDATION_POLL_MS, options.signal);
   if (typeof result === 'string' || result === null) throw new InvalidCodeError(result ?? 'the check has no result');
   if (result.result.result_type === 'invalid') throw new InvalidCodeError(result.result.error_message);
   return result.result;
@@ -130,6 +130,34 @@ export async function tryCodeMetric(options: TryCodeMetricOptions): Promise<Judg
   }
   const path = `/scorers/code/validate/${records ? 'log_record' : 'dataset'}`;
   return tryOutOf(await client.send<z.output<typeof ValidateLLMScorerResponse>>(path, { form, timeoutMs: TIMEOUT_MS }));
+}
+
+export interface GenerateCodeMetricOptions extends CallOptions {
+  /** A description of what the metric measures: at most 10,000 characters. */
+  sentence: string;
+  /** The kind of records that it scores: `trace` without it. */
+  kind?: string | undefined;
+  /** The model that writes; the default of the first integration without it. Its calls cost money. */
+  modelName?: string | undefined;
+}
+
+/**
+ * Has a model write the code of a metric, and waits for it. Nothing is saved.
+ * @returns Python source that the service has run on a sample record
+ * @throws InvalidCodeError where the model could not be asked or wrote nothing that can be used; HttpStatusError 422 for an unknown model or kind
+ */
+export async function generateCodeMetric(options: GenerateCodeMetricOptions): Promise<string> {
+  const client = clientOf(options);
+  const body = { user_message: options.sentence, node_type: options.kind, model_name: options.modelName };
+  const begun = await client.send<z.output<typeof CreateCodeMetricGenerationResponse>>('/code-metric-generations', { body });
+  type Status = z.output<typeof CodeMetricGenerationStatusResponse>;
+  const ended = async (): Promise<Status | undefined> => {
+    const found = await client.send<Status>(`/code-metric-generations/${begun.id}/status`);
+    return found.status === 'generating' ? undefined : found;
+  };
+  const { status, generated_code: code, error_message: reason } = await untilAnswered(ended, GENERATION_POLL_MS, options.signal);
+  if (status === 'failed' || code === null) throw new InvalidCodeError(reason ?? 'no code was written');
+  return code;
 }
 
 const versionPath = (id: string): string => `/scorers/${encodeURIComponent(id)}/version/code`;
