@@ -1,10 +1,12 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
+import { onAbort } from '../shared/concurrency/onAbort.ts';
 import { abortAfterGrace } from '../shared/experiments/abortAfterGrace.ts';
 import { type ExperimentRun, runsRows } from '../shared/experiments/experiment.ts';
 import { computedMetrics } from '../shared/experiments/rerun.ts';
 import { firstAttemptOf } from '../shared/experiments/rowLog.ts';
 import { untilStored } from '../shared/experiments/untilStored.ts';
+import { NotNow, type ScoreContext } from '../shared/metrics/metric.ts';
 import type { RunRef } from '../shared/projects/runs.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 import type { JudgedRun } from '../shared/scoring/judgedRun.ts';
@@ -46,7 +48,10 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
     write: deps.write,
     rollUpReads: deps.rollUpReads,
     onStored: deps.onStored,
-    contextFor: (...rest: Parameters<ScoreValuesDeps['contextFor']>) => deps.contextFor(judged, ...rest),
+    contextFor: (...rest: Parameters<ScoreValuesDeps['contextFor']>) => {
+      const [, , stopping] = rest;
+      return leavingCode(deps.contextFor(judged, ...rest), stopping, ending);
+    },
     untilStored: <T>(operation: () => Promise<T>, signal: AbortSignal) =>
       untilStored(operation, signal, (err) => deps.log.error({ err }, 'a store operation failed; it is tried again')),
   });
@@ -114,4 +119,23 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
   };
 
   return { values, inLanes, computeOrMark, lacking };
+}
+
+/**
+ * The context in which a worker that ends leaves code at once, which may loop or wait for an interpreter: to run it again costs nothing, and the process
+ * has little time for its end. Judges, who were paid, have theirs.
+ */
+function leavingCode(context: ScoreContext, stopping: AbortSignal, ending: AbortSignal): ScoreContext {
+  const { runCode } = context;
+  if (!runCode) return context;
+  return {
+    ...context,
+    runCode: (code, record) =>
+      new Promise((resolve, reject) => {
+        const forget = onAbort(stopping, () => {
+          if (ending.aborted) reject(new NotNow('the code is run later'));
+        });
+        void runCode(code, record).then(resolve, reject).finally(forget);
+      }),
+  };
 }

@@ -5,6 +5,7 @@ import { asyncLocalStorage, type Context } from '@temporalio/activity';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { assembleDomain, type Domain } from '../../shared/assemble.ts';
+import type { CodeScore } from '../../shared/codeMetrics/codeSandbox.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
 import { extendDataset } from '../../shared/datasetExtensions/extendDataset.ts';
 import type { ExtensionWorkflows } from '../../shared/datasetExtensions/extension.ts';
@@ -115,19 +116,28 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
       judge.atOnce--;
     }
   };
+  /** Code of metrics: what it gives, and the signal that gives up what is in flight. */
+  const code = {
+    run: async (): Promise<CodeScore> => ({ value: 1, metadata: null }),
+    givenUp: undefined as AbortSignal | undefined,
+  };
+  const workerEnds = new AbortController();
   const read: number[] = [];
   const scoring = assembleActivities(domain, { env: {} }, settings).scoring;
   const activities = createScoringActivities(
     {
       ...scoring,
-      contextFor: (_run, _metric, signal) => ({ signal, complete }),
+      contextFor(_run, _metric, signal) {
+        code.givenUp = signal;
+        return { signal, complete, runCode: () => code.run() };
+      },
       async records(...asked) {
         const records = await scoring.records(...asked);
         read.push(JSON.stringify(records).length);
         return records;
       },
     },
-    new AbortController().signal,
+    workerEnds.signal,
   );
   const rowIds = Array.from({ length: 400 }, () => newId());
   let run: ExperimentRun;
@@ -139,6 +149,8 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
   return {
     id,
     judge,
+    code,
+    workerEnds,
     read,
     pass,
     /** Starts the next workflow of the experiment. */
@@ -176,7 +188,8 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
         attemptNumber(run.workflowNumber, round, 1),
       );
     },
-    prepare: (rest?: Partial<ScorePass>) => called(() => activities.prepareScoring(pass(rest))),
+    prepare: (rest?: Partial<ScorePass>, cancelled?: AbortSignal) =>
+      called(() => activities.prepareScoring(pass(rest)), cancelled),
     score: (rest?: Partial<ScorePass>, cancelled?: AbortSignal) => called(() => activities.scoreMarked(pass(rest)), cancelled),
     prepareAsked: () => called(() => activities.prepareScoring({ projectId, runId: id })),
     scoreAsked: () => called(() => activities.scoreMarked({ projectId, runId: id })),
@@ -434,6 +447,34 @@ test('called back, it starts no further value, and those in flight end and are s
   expect(await one.states('correctness')).toMatchObject({ true: 5 });
   expect(await one.score()).toEqual({ scored: 25, more: false });
   expect(one.judge.calls).toBe(30);
+});
+
+test('a worker that ends waits for no code; the next one computes its values', async () => {
+  const scorer = { id: newId(), name: `code ${newId()}`, scorerType: 'code', definition: {}, organization: true } as const;
+  await domain.scorers.store.insert({ ...scorer, projectIds: [], createdBy: userId });
+  const form = { code: '', scoreType: 'float', nodeTypes: ['trace'], outputType: 'discrete' } as const;
+  const definition = { ...form, nodeTypes: ['trace'], aggregates: false, chainAggregation: null };
+  await domain.scorers.store.addVersion({ id: newId(), scorerId: scorer.id, createdBy: userId, definition });
+  const one = await experiment([{ id: scorer.id, scorer_type: 'code' }]);
+  const { run } = one.code;
+  let begun = 0;
+  one.code.run = () => {
+    begun++;
+    return new Promise(() => undefined);
+  };
+  await one.begin();
+  await one.record(0, 3);
+  const cancelled = new AbortController();
+  const outcome = one.prepare({ ended: true }, cancelled.signal);
+  await expect.poll(() => begun).toBe(3);
+  one.workerEnds.abort();
+  cancelled.abort(new Error('the worker ends'));
+  await outcome;
+  expect(one.code.givenUp?.aborted).toBe(false);
+  expect(await one.states(scorer.id)).toEqual({});
+  one.code.run = run;
+  await one.prepare({ ended: true });
+  expect(await one.states(scorer.id)).toEqual({ 1: 3 });
 });
 
 test('what a run that has ended did not compute is no longer marked, and nobody pays for it until the next run', async () => {
